@@ -40,9 +40,9 @@ def print_json(data: "Any", *, indent: int | None = None, flush: bool = False) -
 
     line = json.dumps(data, ensure_ascii=False, indent=indent).encode("utf-8", "replace").decode()
     if not line.isascii() or "\x7f" in line:
-        from tools.text import json_for_terminal  # noqa: PLC0415  (as in safe_text)
+        from tools.text import escape_json_for_terminal  # noqa: PLC0415  (as in safe_text)
 
-        line = json_for_terminal(line)
+        line = escape_json_for_terminal(line)
     sys.stdout.write(f"{line}\n")
     if flush:
         sys.stdout.flush()
@@ -69,6 +69,6 @@ def safe_text(text: str) -> str:
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     # The version and most errors are plain text and skip this import.
-    from tools.text import for_terminal  # noqa: PLC0415
+    from tools.text import escape_for_terminal  # noqa: PLC0415
 
-    return for_terminal(text)
+    return escape_for_terminal(text)

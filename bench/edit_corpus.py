@@ -10,10 +10,10 @@ from pathlib import Path, PurePath
 from tree_sitter import Node
 
 from tools.edits.dialects.matching import TextEdit
-from tools.edits.syntax import SyntaxChecks, grammar_for
+from tools.edits.syntax_checks import SyntaxChecks, checking_grammar_for
 from tools.filemap.deadline import Deadline
-from tools.filemap.detection import detect_language
-from tools.filemap.parsing import load_grammar, parse
+from tools.filemap.language_detection import detect_language
+from tools.filemap.tree_sitter_parsing import load_grammar, parse_source
 
 TESTS = Path(__file__).parent.parent / "tests" / "filemap"
 _CLOSERS = re.compile(r"^[ \t]*(?:[\])}]+[;,]?|end)[ \t]*$", re.MULTILINE)
@@ -48,7 +48,7 @@ def corpus() -> list[CorpusFile]:
 
 
 def _corpus_files(name: str, data: bytes) -> list[CorpusFile]:
-    grammar = grammar_for(detect_language(PurePath(name), data[:2000]) or "")
+    grammar = checking_grammar_for(detect_language(PurePath(name), data[:2000]) or "")
     try:
         text = data.decode().replace("\r\n", "\n")
     except UnicodeDecodeError:
@@ -75,7 +75,7 @@ def _statements(file: CorpusFile) -> list[tuple[int, int]]:
     """Returns the ranges of whole-line statements next to at least two others of their kind, without
     syntax errors."""
     source = file.text.encode()
-    root = parse(load_grammar(file.grammar), source, Deadline(10)).root_node
+    root = parse_source(load_grammar(file.grammar), source, Deadline(10)).root_node
     found: list[tuple[int, int]] = []
     waiting = [root]
     while waiting:
@@ -103,7 +103,7 @@ def _is_statement(node: Node) -> bool:
 
 def closer_removals(file: CorpusFile, count: int, luck: random.Random) -> Iterator[TextEdit]:
     """Yields edits that remove lines which only close something; not those in strings and comments."""
-    root = parse(load_grammar(file.grammar), file.text.encode(), Deadline(10)).root_node
+    root = parse_source(load_grammar(file.grammar), file.text.encode(), Deadline(10)).root_node
     places = [match.span() for match in _CLOSERS.finditer(file.text) if _is_code(root, file.text, match)]
     for start, end in luck.sample(places, min(count, len(places))):
         yield TextEdit(start=start, end=min(len(file.text), end + 1), new_text="", strategy="exact")

@@ -14,14 +14,14 @@ from statistics import median
 from bench.edit_corpus import CorpusFile, closer_removals, corpus, count_languages, harmless_edits
 from bench.table import Row
 from tools.base import ToolContext, ToolError
-from tools.builtin.structure import ast_edit_tool
+from tools.builtin.structure import make_ast_edit_tool
 from tools.edits.dialects.anchors import anchored_rows as anchored_rows
-from tools.edits.dialects.matching import Document, TextEdit
-from tools.edits.dialects.replacing import Edit
+from tools.edits.dialects.matching import SearchableText, TextEdit
+from tools.edits.dialects.replacing import TextReplacement
 from tools.edits.edit_checks import check_edits
 from tools.edits.editing import apply_edits
-from tools.edits.shown_lines import NOTHING_SHOWN
-from tools.edits.syntax import FileSyntax, NewFlaw, SyntaxChecks
+from tools.edits.shown_lines import NO_SHOWN_LINES
+from tools.edits.syntax_checks import FileSyntax, NewSyntaxFlaw, SyntaxChecks
 from tools.schema import validate_arguments
 from tools.workspace import Workspace
 
@@ -48,11 +48,16 @@ def _syntax_check_cost() -> Row:
         line = next((line for line in lines[len(lines) // 2 :] if file.text.count(line) == 1), "")
         if not line.strip():
             continue
-        edit = (Edit(old_text=line, new_text=f"{line} "),)
+        edit = (TextReplacement(old_text=line, new_text=f"{line} "),)
         without, with_it = (
             _seconds(
                 partial(
-                    apply_edits, file.text.encode(), edit, file.name, NOTHING_SHOWN, partial(_syntax_of, name)
+                    apply_edits,
+                    file.text.encode(),
+                    edit,
+                    file.name,
+                    NO_SHOWN_LINES,
+                    partial(_syntax_of, name),
                 )
             )
             for name in ("", file.name)
@@ -103,7 +108,7 @@ def _false_framing_alarms(files: Sequence[CorpusFile], luck: random.Random) -> R
             try:
                 told += any(
                     "was meant" in note
-                    for note in check_edits(Document(rest), (span,), NoSyntaxCheck(), file.name).notes
+                    for note in check_edits(SearchableText(rest), (span,), NoSyntaxCheck(), file.name).notes
                 )
             except ToolError as problem:
                 told += "result" in str(problem) or "their numbers" in str(problem)
@@ -121,7 +126,7 @@ class NoSyntaxCheck:
     is_known = True
     accepts_code_fences = False
 
-    def new_problems(self, text: str, spans: Sequence[TextEdit]) -> tuple[NewFlaw, ...]:
+    def new_problems(self, text: str, spans: Sequence[TextEdit]) -> tuple[NewSyntaxFlaw, ...]:
         return ()
 
 
@@ -156,7 +161,7 @@ async def _rewrite() -> Iterable[Row]:
         lines = _fill(Path(folder), [file for file in corpus() if file.grammar == "typescript"])
         read = _seconds(lambda: [path.read_bytes() for path in Path(folder).iterdir()])
         workspace = Workspace(Path(folder))
-        tool = ast_edit_tool()
+        tool = make_ast_edit_tool()
         rewrites = [{"pattern": "super($$$A)", "replacement": "parent($$$A)"}]
         arguments = validate_arguments(tool, {"rewrites": rewrites, "include_broken": True})
         context = ToolContext(call_id="bench", cwd=Path(folder), workspace=workspace)

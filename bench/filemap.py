@@ -19,12 +19,12 @@ from statistics import median
 from tree_sitter import Parser
 
 from bench.table import Row
-from tools.filemap.cache import MapCache
-from tools.filemap.detection import detect_language
-from tools.filemap.languages.registry import has_description, language_named
-from tools.filemap.map import map_file
-from tools.filemap.parsing import load_grammar
-from tools.filemap.rendering.render import render_map
+from tools.filemap.file_mapper import map_file
+from tools.filemap.language_detection import detect_language
+from tools.filemap.languages.language_registry import has_language_description, language_named
+from tools.filemap.map_cache import MapCache
+from tools.filemap.rendering.map_rendering import render_map
+from tools.filemap.tree_sitter_parsing import load_grammar
 
 REPEAT = 5
 _MEMORY_RUNS = 3
@@ -178,7 +178,9 @@ def _sample_event(number: int) -> dict[str, object]:
 def _speed(path: Path) -> Iterator[Row]:
     source = path.read_bytes()
     name = detect_language(path, source) or ""
-    grammar = load_grammar(language_named(name).grammar if has_description(name) else _GRAMMARS[name])
+    grammar = load_grammar(
+        language_named(name).grammar if has_language_description(name) else _GRAMMARS[name]
+    )
     bare = _fastest(lambda: Parser(grammar).parse(source))
     whole = _fastest(lambda: render_map(map_file(path, deadline_seconds=DEADLINE)))
     yield Row(
@@ -238,9 +240,9 @@ def _memory(path: Path) -> Iterator[Row]:
 _CHILD_PROGRAM = """
 import sys
 from pathlib import Path
-from tools.filemap.map import map_file
+from tools.filemap.file_mapper import map_file
 from tools.memory import trim_heap
-from tools.filemap.rendering.render import render_map
+from tools.filemap.rendering.map_rendering import render_map
 
 def tell():
     print(flush=True)

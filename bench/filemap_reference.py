@@ -17,12 +17,12 @@ import msgspec
 from tree_sitter import Node, Parser, Query, QueryCursor
 
 from bench.table import Row
-from tools.filemap.detection import detect_language
+from tools.filemap.file_mapper import map_file
 from tools.filemap.language_description import word_set
-from tools.filemap.languages.registry import has_description, language_named
-from tools.filemap.map import map_file
-from tools.filemap.parsing import load_grammar
+from tools.filemap.language_detection import detect_language
+from tools.filemap.languages.language_registry import has_language_description, language_named
 from tools.filemap.symbols import FileMap, Symbol
+from tools.filemap.tree_sitter_parsing import load_grammar
 
 _CTAGS = ["ctags", "--options=NONE", "--output-format=json", "--fields=NnKeSslE", "--kinds-all=*"]
 _CTAGS_NAMES = {"cuda": "C++", "cpp": "C++"}
@@ -253,7 +253,7 @@ def _tagged(path: Path, language: str) -> Iterator[Reference]:
 
 def _text_finder(path: Path, language: str) -> Callable[[int, str, str], bool]:
     """Returns a check whether a name in a line belongs to a comment or a string: ctags reads code in them."""
-    if not has_description(language):
+    if not has_language_description(language):
         return lambda _row, _line, _name: False
     root = Parser(load_grammar(language_named(language).grammar)).parse(path.read_bytes()).root_node
 
@@ -322,7 +322,7 @@ def compare(made: FileMap, told: list[Reference]) -> Comparison:
 
 def _begins_near(symbol: Symbol, line: int) -> bool:
     """A declaration may begin lines above its name: modifiers, a template, the type."""
-    first = symbol.lead_line or symbol.start_line
+    first = symbol.decorator_line or symbol.start_line
     return first - 1 <= line <= symbol.start_line + 1 or first <= line <= min(symbol.end_line, first + 6)
 
 

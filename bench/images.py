@@ -16,10 +16,10 @@ from bench.table import Row
 from bench.transcript_corpus import markdown
 from bench.transcript_stage import TranscriptApp, best, cpu, stream_deltas
 from tools.results import ImageBlock
-from widgets.graphics.image_overlay import REST_SECONDS
+from widgets.graphics.image_overlay import SECONDS_WITHOUT_MOVEMENT
 from widgets.graphics.image_support import ImageSetting, ImageSupport
 from widgets.graphics.terminal_images import TerminalImages
-from widgets.terminal.terminal_output import OutputDiff
+from widgets.terminal.terminal_output import TerminalOutputDiff
 from widgets.transcript.blocks import Block, UserBlock
 
 DRAWING_METHODS: tuple[ImageSetting, ...] = ("blocks", "kitty", "sixel")
@@ -37,14 +37,14 @@ class PictureApp(TranscriptApp):
         self.images = TerminalImages(
             self.written.append, ImageSupport(setting, env={"TERM": "xterm"}), lines=lambda: self.size.height
         )
-        self.output = OutputDiff(self, self.images.overlay)
+        self.output = TerminalOutputDiff(self, self.images.overlay)
 
     async def wait_until_drawn(self) -> None:
         """Waits until everything visible is drawn."""
         self.paint(everything=True)
         await asyncio.gather(*self.transcript.painter.thumbnails.tasks.values())
         self.paint(everything=True)
-        await asyncio.sleep(2 * REST_SECONDS)
+        await asyncio.sleep(2 * SECONDS_WITHOUT_MOVEMENT)
 
 
 def pictures(count: int) -> list[Block]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.table import Row
 from tools.base import ToolContext
-from tools.builtin.evaluate import EvalArguments, eval_tool
+from tools.builtin.evaluate import EvalArguments, make_eval_tool
 from tools.kernel.settings import KernelSettings
 from tools.results import ToolResult
 from tools.workspace import Workspace
@@ -57,7 +57,7 @@ def _workspace(folder: Path) -> Workspace:
 
 async def _cell(workspace: Workspace, code: str) -> ToolResult:
     context = ToolContext(call_id="c", cwd=workspace.cwd, workspace=workspace)
-    return await eval_tool().run(EvalArguments(code=code), context)
+    return await make_eval_tool().run(EvalArguments(code=code), context)
 
 
 async def _rows(folder: Path, bare: float) -> list[Row]:
@@ -85,8 +85,8 @@ async def _rows(folder: Path, bare: float) -> list[Row]:
     for _ in range(100):
         await _cell(workspace, "1")
     row("kernel: a cell after that", (time.perf_counter() - started) * 10, "ms", "5 ms")
-    view = await workspace.kernel().view()
-    row("kernel: memory", (view.memory or 0) / 2**20, "MiB", "15 MiB")
+    view = await workspace.kernel().kernel_info()
+    row("kernel: memory", (view.memory_bytes or 0) / 2**20, "MiB", "15 MiB")
     before = _cpu_ticks(view.pid)
     await asyncio.sleep(2)
     row("kernel: CPU while nothing runs", (_cpu_ticks(view.pid) - before) / 2 * 100, "%", "0 %")

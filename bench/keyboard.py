@@ -175,7 +175,7 @@ async def _files() -> list[Row]:
         index = FileIndex(Path(folder), rg=_listing_program(Path(folder)))
         GarbageScheduler().freeze_startup_objects()  # as the application does after its start
         with _LoopTurns() as reading:
-            await index.refresh()
+            await index.refresh_files()
         assert len(index) >= FILES
         firsts, totals = [], []
         with _LoopTurns() as searching:
@@ -211,7 +211,7 @@ def _listing_program(folder: Path) -> str:
 async def _search(index: FileIndex, query: str) -> tuple[float, float]:
     begun = time.perf_counter()
     first = 0.0
-    async for hits in index.search(query):
+    async for hits in index.search_paths(query):
         if hits:
             first = first or time.perf_counter() - begun
     return first * 1000, (time.perf_counter() - begun) * 1000

@@ -18,7 +18,7 @@ from statistics import median
 
 from bench.processes import python_command
 from bench.table import Row
-from tools.repomap.index.store import IndexStore
+from tools.repomap.index.index_store import IndexStore
 from tools.repomap.repository import MappedRepository
 
 _COPIES = 3
@@ -79,7 +79,7 @@ def _measured(root: Path, cache: Path) -> Iterator[Row]:
     places = iter(range(1_000_000))
 
     def again() -> None:
-        repository.upkeep.last_look_at = float("-inf")  # as if five seconds had passed
+        repository.upkeep.last_checked_at = float("-inf")  # as if five seconds had passed
         repository.index_changes()
 
     def ask() -> None:
@@ -109,23 +109,23 @@ import asyncio, sys, tempfile, time
 from pathlib import Path
 from app.assembly.mapped_repositories import hidden_patterns
 from tools.base import ToolContext
-from tools.builtin.locate import LocateArguments, locate_tool
+from tools.builtin.locate import LocateArguments, make_locate_tool
 from tools.workspace import Workspace
 
 folder = Path({root!r})
 
 def repository(cwd):
-    from tools.repomap.index.hidden import HiddenFiles
-    from tools.repomap.repository import MappedRepository, repository_root
+    from tools.repomap.index.hidden_files import HiddenFiles
+    from tools.repomap.repository import MappedRepository, find_repository_root
     hidden = HiddenFiles(hidden_patterns((), cwd, Path.home()))
-    made = MappedRepository(repository_root(cwd), Path(cache), hidden=lambda: hidden)
+    made = MappedRepository(find_repository_root(cwd), Path(cache), hidden=lambda: hidden)
     return kept.setdefault(cwd, made)
 
 async def ask():
     workspace = Workspace(folder, repositories=repository)
     context = ToolContext(call_id="1", cwd=folder, workspace=workspace)
     began = time.perf_counter()
-    answer = await locate_tool().run(LocateArguments(about={question!r}), context)
+    answer = await make_locate_tool().run(LocateArguments(about={question!r}), context)
     print(1000 * (time.perf_counter() - began), answer.details["indexed"], answer.details["missing"])
     workspace.close()
 
@@ -183,7 +183,7 @@ def _checkouts(root: Path, made: Path) -> Iterator[Row]:
         git("checkout", "-q", branch)
         time.sleep(_TICK_SECONDS)
         began = time.perf_counter()
-        repository.upkeep.last_look_at = float("-inf")  # as if five seconds had passed
+        repository.upkeep.last_checked_at = float("-inf")  # as if five seconds had passed
         repository.index_changes()
         while repository.upkeep.is_building:
             time.sleep(_TICK_SECONDS / 1000)

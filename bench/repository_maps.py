@@ -38,11 +38,11 @@ from subprocess import PIPE
 import msgspec
 
 from bench.table import Row
-from tools.filemap.detection import detect_language
-from tools.repomap.index.kinds import file_kind_of
-from tools.repomap.index.parts import split_words
-from tools.repomap.index.store import IndexStore
-from tools.repomap.ranking import is_confident, parse_question, rank_files
+from tools.filemap.language_detection import detect_language
+from tools.repomap.index.file_kinds import classify_file
+from tools.repomap.index.index_store import IndexStore
+from tools.repomap.index.word_parts import split_into_word_parts
+from tools.repomap.ranking import is_ranking_confident, parse_question, rank_files
 from tools.repomap.repository import MappedRepository
 
 SEED = 20261123
@@ -217,7 +217,7 @@ def _base_sources(kept: Path) -> Path:
 _BASE_PROGRAM = """
 import json, sys
 from pathlib import Path
-from tools.repomap.index.store import IndexStore
+from tools.repomap.index.index_store import IndexStore
 from tools.repomap.ranking import parse_question, rank_files
 from tools.repomap.repository import MappedRepository
 
@@ -272,7 +272,7 @@ def _measure_case(
         question = parse_question(case.question)
         places = rank_files(store, question, most=100_000).ranked_files
         order = [place.file.path for place in places]
-        sure = is_confident(store, question, places)
+        sure = is_ranking_confident(store, question, places)
         second = tuple(
             _rank_when_known(repository, store, case, known)
             for known in case.touched
@@ -308,7 +308,9 @@ def _measure_case(
 
 def _rank_when_known(repository: MappedRepository, store: IndexStore, case: Case, known: str) -> int:
     question = parse_question(case.question)
-    places = rank_files(store, question, known=(known,), most=1000, read=repository.text_of).ranked_files
+    places = rank_files(
+        store, question, known=(known,), most=1000, read=repository.read_visible_text
+    ).ranked_files
     others = [place.file.path for place in places if place.file.path != known]
     return _first_rank(others, [path for path in case.touched if path != known])
 
@@ -343,9 +345,11 @@ def _plain_bm25_order(repository: MappedRepository, question: str) -> list[str]:
             "create virtual table text using fts5 (path, body, content='', tokenize='porter unicode61')"
         )
         for number, path in enumerate(paths):
-            words = (_plain_words(path), _plain_words(repository.text_of(path)))
+            words = (_plain_words(path), _plain_words(repository.read_visible_text(path)))
             db.execute("insert into text (rowid, path, body) values (?, ?, ?)", (number, *words))
-        asked = " OR ".join(f'"{part}"' for part in dict.fromkeys(split_words(question))) or '"nothing"'
+        asked = (
+            " OR ".join(f'"{part}"' for part in dict.fromkeys(split_into_word_parts(question))) or '"nothing"'
+        )
         found = db.execute(
             "select rowid from text where text match ? order by bm25(text) limit 500", (asked,)
         )
@@ -355,7 +359,7 @@ def _plain_bm25_order(repository: MappedRepository, question: str) -> list[str]:
 @lru_cache(maxsize=20_000)
 def _plain_words(text: str) -> str:
     """Splits a text once, since most files are the same for the next question."""
-    return " ".join(split_words(text))
+    return " ".join(split_into_word_parts(text))
 
 
 def cases_of(clone: Path, most: int) -> list[Case]:
@@ -399,7 +403,7 @@ def _case_from_commit(clone: Path, commit: str, parent: str, author: str, messag
         elif row.startswith("@@") and path:
             start, _, count = row.split()[1][1:].partition(",")
             lines.setdefault(path, []).extend(range(int(start), int(start) + max(1, int(count or 1))))
-    code = [path for path in lines if file_kind_of(path, detect_language(Path(path), b""), b"") == "code"]
+    code = [path for path in lines if classify_file(path, detect_language(Path(path), b""), b"") == "code"]
     if not 1 <= len(code) <= 3:
         return None
     return Case(commit, parent, question, tuple(code), {path: tuple(lines[path]) for path in code})

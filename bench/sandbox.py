@@ -17,7 +17,7 @@ from app.resources.settings.effective_settings import EffectiveSettings
 from bench.table import Row
 from tools.box.abilities import system_abilities
 from tools.operations import CommandLine
-from tools.running.process import LocalProcesses
+from tools.running.local_processes import LocalProcesses
 from tools.workspace import Workspace
 
 _REPEAT = 60

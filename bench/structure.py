@@ -12,7 +12,7 @@ from typing import Final
 
 from bench.table import Row
 from tools.base import ToolContext
-from tools.builtin.structure import ast_edit_tool
+from tools.builtin.structure import make_ast_edit_tool
 from tools.schema import validate_arguments
 from tools.workspace import Workspace
 
@@ -74,14 +74,14 @@ def compiles(source: bytes) -> bool:
 async def count_broken_rewrites(folder: Path) -> tuple[int, int, int]:
     """Returns the number of rewritten files that do not compile, of all matches, and of files that
     the preview left out."""
-    tool = ast_edit_tool()
+    tool = make_ast_edit_tool()
     broken = places = left_out = 0
     for pattern, replacement in REWRITES:
         workspace = Workspace(folder)
         arguments = validate_arguments(tool, {"rewrites": [{"pattern": pattern, "replacement": replacement}]})
         result = await tool.run(arguments, ToolContext(call_id="bench", cwd=folder, workspace=workspace))
-        for action in workspace.pending.pending_actions:
-            broken += sum(not compiles(file.data or b"") for file in action.files)
+        for action in workspace.staged_actions.pending_actions:
+            broken += sum(not compiles(file.new_content or b"") for file in action.files)
             places += int(action.label.split()[2].replace(",", ""))
         left_out += result.text.count("Left out, as it would have")
         more = re.search(r"… and (\d+) more files left out", result.text)

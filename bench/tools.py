@@ -161,13 +161,13 @@ _OUTPUT_PROGRAM = r"""
 import asyncio, re, sys, time
 from pathlib import Path
 from tools.base import ToolContext
-from tools.builtin.bash import BashArguments, bash_tool
+from tools.builtin.bash import BashArguments, make_bash_tool
 from tools.files.artifacts import Artifacts
 from tools.workspace import Workspace
 workspace = Workspace(Path(sys.argv[1]), artifacts=Artifacts(Path(sys.argv[1]) / "artifacts"))
 async def run(command):
     context = ToolContext(call_id="bench", cwd=workspace.cwd, workspace=workspace)
-    return await bash_tool().run(BashArguments(command=command), context)
+    return await make_bash_tool().run(BashArguments(command=command), context)
 asyncio.run(run("true"))
 def peak():
     # Not ru_maxrss, which a process inherits from the one that started it.

@@ -64,7 +64,9 @@ def _measure(app: TranscriptApp, blocks: list[Any], source: str, note: Callable[
     load()
     transcript.begin_reply("live")
     note("stream", stream_deltas(app, "live", source, 1_000))
-    floor = [cpu(lambda: (app.output.forget_content(), app.paint(everything=True))) for _ in range(40)]
+    floor = [
+        cpu(lambda: (app.output.forget_terminal_content(), app.paint(everything=True))) for _ in range(40)
+    ]
     note("floor", statistics.median(floor))
     note("late", stream_deltas(app, "live", source, 1_000, at=3_000) if len(blocks) > SMALL else 0.0)
     transcript.finish_reply("live")

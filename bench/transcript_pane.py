@@ -21,7 +21,7 @@ from textual.widgets import Input
 
 from bench.table import Row
 from bench.transcript_corpus import conversation, markdown
-from widgets.terminal.terminal_output import OutputDiff
+from widgets.terminal.terminal_output import TerminalOutputDiff
 from widgets.themes import variable_defaults
 from widgets.transcript.view import Transcript
 
@@ -51,7 +51,7 @@ class Streaming(App[None]):
     def on_mount(self) -> None:
         self.query_one(Input).cursor_blink = False
         if self.is_on:
-            OutputDiff(self).install()
+            TerminalOutputDiff(self).install_output_diff()
         self.query_one(Transcript).replace_all(conversation(5_000))
         self.run_worker(self.stream())
 

@@ -16,7 +16,7 @@ from textual.app import App, ComposeResult
 
 from bench.transcript_corpus import conversation
 from widgets.editor.prompt import PromptEditor
-from widgets.terminal.terminal_output import OutputDiff
+from widgets.terminal.terminal_output import TerminalOutputDiff
 from widgets.themes import variable_defaults
 from widgets.transcript.view import Transcript
 
@@ -31,7 +31,7 @@ class TranscriptApp(App[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.output = OutputDiff(self)
+        self.output = TerminalOutputDiff(self)
         self.painted: Callable[[], None] | None = None
 
     def get_theme_variable_defaults(self) -> dict[str, str]:

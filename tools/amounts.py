@@ -2,19 +2,19 @@
 
 `app.values.usage.dollars` formats money."""
 
-MINUS = "\N{MINUS SIGN}"
+MINUS_SIGN = "\N{MINUS SIGN}"
 
 
-def duration(seconds: float) -> str:
+def format_seconds(seconds: float) -> str:
     """Formats seconds as `0.3 s`, `12 s`, `1 m 12 s`, `2 h 5 m` or `3 d 4 h`; empty for a time too short to notice."""
     if seconds < 0.1:
         return ""
     if seconds < 0.95:
         return f"{seconds:.1f} s"
-    return elapsed(round(seconds))
+    return format_elapsed(round(seconds))
 
 
-def elapsed(seconds: float) -> str:
+def format_elapsed(seconds: float) -> str:
     """Formats a running time in whole seconds, as `12 s`, `1 m 12 s` or `2 h 5 m`, for counters on the screen."""
     whole = int(seconds)
     for size, unit, part, below in ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "m"), (60, "m", 1, "s")):
@@ -24,7 +24,7 @@ def elapsed(seconds: float) -> str:
     return f"{whole} s"
 
 
-def age(seconds: float) -> str:
+def format_age(seconds: float) -> str:
     """Formats a time span in its largest unit only: `5 m`, `3 h`, `2 d`."""
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
         if seconds >= size:
@@ -32,9 +32,9 @@ def age(seconds: float) -> str:
     return "now"
 
 
-def ago(seconds: float) -> str:
+def format_ago(seconds: float) -> str:
     """Formats a time span as `5 m ago`, or `now`."""
-    told = age(seconds)
+    told = format_age(seconds)
     return told if told == "now" else f"{told} ago"
 
 
@@ -56,7 +56,7 @@ def size(count: int) -> str:
     return f"{count / 1_000:.0f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
 
 
-def percentage(percent: float) -> str:
+def format_percentage(percent: float) -> str:
     """Formats a percentage as `0.4 %` or `12 %`."""
     return f"{percent:.1f} %" if 0.05 <= percent < 0.95 else f"{percent:.0f} %"
 
@@ -66,24 +66,24 @@ def pluralized(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def changed_lines(added: int, removed: int) -> str:
+def format_changed_lines(added: int, removed: int) -> str:
     """Formats the numbers of added and removed lines as `+12 −4`; a number of zero is omitted."""
-    return " ".join([*([f"+{added:,}"] if added else []), *([f"{MINUS}{removed:,}"] if removed else [])])
+    return " ".join([*([f"+{added:,}"] if added else []), *([f"{MINUS_SIGN}{removed:,}"] if removed else [])])
 
 
-def changed_files(files: int, added: int, removed: int) -> str:
+def format_changed_files(files: int, added: int, removed: int) -> str:
     """Formats the numbers of changed files and lines as `3 files +40 −12`."""
-    return f"{pluralized(files, 'file')} {changed_lines(added, removed)}".rstrip()
+    return f"{pluralized(files, 'file')} {format_changed_lines(added, removed)}".rstrip()
 
 
-def thin_bar(amount: float, most: float, width: int) -> str:
+def draw_thin_bar(amount: float, most: float, width: int) -> str:
     """Draws a progress bar as a thin line (`━━━ `), which does not run into the bars of neighbouring rows; any share
     above zero is visible."""
     filled = max(1, round(width * min(1.0, amount / most))) if most and amount > 0 else 0
     return ("━" * filled).ljust(width)
 
 
-def bar(amount: float, most: float, width: int) -> str:
+def draw_bar(amount: float, most: float, width: int) -> str:
     """Draws a progress bar in eighths of a cell (`███▌ `); any share above zero is visible."""
     if not most or amount <= 0:
         return " " * width

@@ -16,14 +16,14 @@ PATH_ALIASES: Final[Mapping[str, str]] = dict.fromkeys(
 FOLDER_ALIASES: Final[Mapping[str, str]] = dict.fromkeys(
     ("directory", "dir", "dir_path", "folder", "cwd", "workdir", "root", "search_path"), "path"
 )
-_IGNORED_REMARKS: Final = dict.fromkeys(("description", "explanation", "justification", "reason"), "")
+_IGNORED_ARGUMENTS: Final = dict.fromkeys(("description", "explanation", "justification", "reason"), "")
 """Arguments that explain the call to a reader and have no effect."""
 _SEPARATORS_PATTERN: Final = late(r"[-_ ]")
 
 RenameArguments = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def alias_resolver(arguments: type[msgspec.Struct], *others: Mapping[str, str]) -> RenameArguments:
+def make_alias_resolver(arguments: type[msgspec.Struct], *others: Mapping[str, str]) -> RenameArguments:
     """Returns a function that renames arguments to the fields of `arguments`; `others` maps aliases to fields, ""
     to no field.
 
@@ -31,14 +31,16 @@ def alias_resolver(arguments: type[msgspec.Struct], *others: Mapping[str, str]) 
     alone."""
     fields = {field.encode_name for field in msgspec.structs.fields(arguments)}
     table = {
-        _normalised(name): field for names in (_IGNORED_REMARKS, *others) for name, field in names.items()
+        _normalise_argument_name(name): field
+        for names in (_IGNORED_ARGUMENTS, *others)
+        for name, field in names.items()
     }
-    table |= {_normalised(field): field for field in fields}
+    table |= {_normalise_argument_name(field): field for field in fields}
 
     def spelled(raw: dict[str, Any]) -> dict[str, Any]:
         out: dict[str, Any] = {}
         for key, value in raw.items():
-            name = key if key in fields else table.get(_normalised(key), key)
+            name = key if key in fields else table.get(_normalise_argument_name(key), key)
             if not name or value is None:
                 continue
             is_taken = name != key and (name in raw or name in out)
@@ -50,5 +52,5 @@ def alias_resolver(arguments: type[msgspec.Struct], *others: Mapping[str, str]) 
     return spelled
 
 
-def _normalised(name: str) -> str:
+def _normalise_argument_name(name: str) -> str:
     return re.sub(_SEPARATORS_PATTERN.pattern, "", name).casefold()

@@ -95,7 +95,7 @@ class ToolContext(msgspec.Struct, kw_only=True):
 
 
 PreviewCall = Callable[[Mapping[str, Any], Callable[[str], Any]], tuple[Any, ...]]
-"""Returns the diffs of a call (`tools.edits.preview.CallDiff`) from its complete arguments and a function that
+"""Returns the diffs of a call (`tools.edits.edit_preview.CallDiff`) from its complete arguments and a function that
 looks up a file."""
 ShowCall = Callable[[Mapping[str, Any], ToolResult | None], Card]
 """Draws a call from its (possibly partial) arguments and its result, its progress result, or None."""
@@ -150,7 +150,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
         """Returns the card on which people see a tool call; the arguments may be partial and not yet repaired by
         `prepare`."""
         arguments = self.prepare(dict(arguments)) if self.prepare else arguments
-        card = self.show(arguments, result) if self.show else plain_card(self.name, arguments, result)
+        card = self.show(arguments, result) if self.show else make_plain_card(self.name, arguments, result)
         return msgspec.structs.replace(card, kind=self.kind)
 
 
@@ -159,7 +159,7 @@ def no_effects(arguments: Any, context: ToolContext) -> Effects:
     return NO_EFFECTS
 
 
-def plain_card(name: str, arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def make_plain_card(name: str, arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     """Returns a generic card of a tool call, for tools without a `show` function."""
     subject = ", ".join(f"{key}={value}" for key, value in arguments.items())
     first_line = one_line(subject.split("\n", 1)[0][:200])

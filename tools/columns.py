@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 
-def aligned_lines(rows: Sequence[Sequence[str]]) -> list[str]:
+def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Returns a line for each row, with two spaces between columns that begin at the same place."""
     widths = [
         max(len(row[at]) for row in rows if at < len(row)) for at in range(max(map(len, rows), default=0))

@@ -11,7 +11,7 @@ from tools.patterns import late
 _HUNK_HEADER_PATTERN = late(r"@@+ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _WORD_PATTERN = late(r"\w+|\s+|[^\w\s]")
 _MAX_WORD_DIFF_CHARS = 600
-_MIN_SIMILARITY = 0.35
+_MIN_LINE_SIMILARITY = 0.35
 
 
 class DiffLine(NamedTuple):
@@ -73,14 +73,14 @@ def _pair_replaced_lines(kinds: list[str]) -> list[int]:
     return found
 
 
-def changed_words(old: str, new: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+def find_changed_words(old: str, new: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Returns the words in which two versions of a line differ, as spans; empty if the versions have too little in
     common."""
     if max(len(old), len(new)) > _MAX_WORD_DIFF_CHARS:
         return [], []
     before, after = _WORD_PATTERN.findall(old), _WORD_PATTERN.findall(new)
     matcher = SequenceMatcher(None, before, after, autojunk=False)
-    if matcher.ratio() < _MIN_SIMILARITY:
+    if matcher.ratio() < _MIN_LINE_SIMILARITY:
         return [], []
     removed, added = list[tuple[int, int]](), list[tuple[int, int]]()
     for tag, a, b, c, d in matcher.get_opcodes():

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 import msgspec
 
-MAX_LINES = 2_000
-MAX_BYTES = 50 * 1024
-MAX_LINE_CHARS = 500
+MAX_RESULT_LINES = 2_000
+MAX_RESULT_BYTES = 50 * 1024
+MAX_MATCH_LINE_CHARS = 500
 """Length of a `grep` match; longer lines are clipped."""
 
 
@@ -23,8 +23,8 @@ class Truncation(msgspec.Struct, frozen=True, kw_only=True):
     output_bytes: int
     last_line_partial: bool = False
     first_line_exceeds_limit: bool = False
-    max_lines: int = MAX_LINES
-    max_bytes: int = MAX_BYTES
+    max_lines: int = MAX_RESULT_LINES
+    max_bytes: int = MAX_RESULT_BYTES
 
     @property
     def truncated(self) -> bool:
@@ -89,19 +89,21 @@ def clip_bytes_from_end(text: str, limit: int) -> str:
     return data[start:].decode("utf-8")
 
 
-def clip_line(line: str, limit: int = MAX_LINE_CHARS) -> tuple[str, bool]:
+def clip_line(line: str, limit: int = MAX_MATCH_LINE_CHARS) -> tuple[str, bool]:
     """Clips a line of a tool result to a number of characters, and returns whether it was clipped."""
     if len(line) <= limit:
         return line, False
     return f"{line[:limit]}... [truncated, {len(line):,} characters]", True
 
 
-def truncate_head(text: str, max_lines: int = MAX_LINES, max_bytes: int = MAX_BYTES) -> Truncation:
+def truncate_head(
+    text: str, max_lines: int = MAX_RESULT_LINES, max_bytes: int = MAX_RESULT_BYTES
+) -> Truncation:
     """Truncates a text to its first lines within the limits; if the first line exceeds the limit, keeps its
     beginning."""
     total_lines, total_bytes = count_lines(text), byte_length(text)
     if total_lines <= max_lines and total_bytes <= max_bytes:
-        return _untruncated(text, total_lines, total_bytes, max_lines, max_bytes)
+        return _make_untruncated(text, total_lines, total_bytes, max_lines, max_bytes)
     kept: list[str] = []
     size = 0
     reason: Literal["lines", "bytes"] = "lines"
@@ -130,8 +132,8 @@ def truncate_head(text: str, max_lines: int = MAX_LINES, max_bytes: int = MAX_BY
 
 def truncate_tail(
     text: str,
-    max_lines: int = MAX_LINES,
-    max_bytes: int = MAX_BYTES,
+    max_lines: int = MAX_RESULT_LINES,
+    max_bytes: int = MAX_RESULT_BYTES,
     *,
     total_lines: int | None = None,
     total_bytes: int | None = None,
@@ -142,7 +144,7 @@ def truncate_tail(
     lines_in_all = own_lines if total_lines is None else total_lines
     bytes_in_all = own_bytes if total_bytes is None else total_bytes
     if own_lines <= max_lines and own_bytes <= max_bytes and lines_in_all <= own_lines:
-        return _untruncated(text, lines_in_all, bytes_in_all, max_lines, max_bytes)
+        return _make_untruncated(text, lines_in_all, bytes_in_all, max_lines, max_bytes)
     end = "\n" if text.endswith("\n") else ""
     body = text[: len(text) - len(end)]
     kept: list[str] = []
@@ -173,7 +175,7 @@ def truncate_tail(
     )
 
 
-def _untruncated(text: str, lines: int, size: int, max_lines: int, max_bytes: int) -> Truncation:
+def _make_untruncated(text: str, lines: int, size: int, max_lines: int, max_bytes: int) -> Truncation:
     return Truncation(
         content=text,
         total_lines=lines,

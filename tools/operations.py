@@ -73,21 +73,21 @@ class FileOperations(Protocol):
 
 
 @runtime_checkable
-class RemovesFiles(Protocol):
+class FileRemoval(Protocol):
     """The interface of file operations that can also remove files."""
 
     def remove(self, path: str) -> None: ...
 
 
 @runtime_checkable
-class SetsExecutable(Protocol):
+class ExecutableSetting(Protocol):
     """The interface of file operations that can make a file executable, and take that back."""
 
     def set_executable(self, path: str, is_executable: bool) -> None: ...
 
 
 @runtime_checkable
-class GuardsFiles(Protocol):
+class GuardedReplacement(Protocol):
     """The interface of file operations that detect changes by other programs."""
 
     def locked(self, paths: Sequence[str]) -> AbstractContextManager[None]:

@@ -19,18 +19,20 @@ _MAX_CURSOR_MOVE: Final = 10_000
 def render_overwritten_line(line: str) -> str:
     """Renders one line that overwrites itself, such as a progress bar, to its final state; movements to other lines are
     ignored."""
-    return _Screen(is_one_line=True).render(line) if _OVERWRITING_SEQUENCE_PATTERN.search(line) else line
+    return (
+        _VirtualScreen(is_one_line=True).render(line) if _OVERWRITING_SEQUENCE_PATTERN.search(line) else line
+    )
 
 
 def render_overwritten_text(text: str) -> str:
     """Renders text that moves the cursor to other lines: the result may have fewer lines than the text has line
     feeds."""
     if _VERTICAL_MOVE_PATTERN.search(text):
-        return _Screen(is_one_line=False).render(text)
+        return _VirtualScreen(is_one_line=False).render(text)
     return "\n".join(render_overwritten_line(line) for line in text.split("\n"))
 
 
-class _Screen:
+class _VirtualScreen:
     """A screen in memory: rows of characters, and the position of the next character."""
 
     def __init__(self, *, is_one_line: bool) -> None:

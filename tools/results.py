@@ -196,6 +196,6 @@ class Card(_Value, frozen=True, kw_only=True):
     of a read."""
 
 
-def failed_card(title: str, subject: str, result: ToolResult) -> Card:
+def make_failed_card(title: str, subject: str, result: ToolResult) -> Card:
     """Returns the card of a call that failed: its whole text."""
     return Card(title=title, subject=subject, summary="failed", blocks=(TextBlock(text=result.text),))

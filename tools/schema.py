@@ -12,33 +12,33 @@ from tools.base import Tool, ToolError
 from tools.results import Json
 from tools.text import escape_controls
 
-_MAX_SHOWN_ARGUMENTS: Final = 2_000
+_MAX_QUOTED_ARGUMENT_CHARS: Final = 2_000
 
 
 UNDECLARED_ARGUMENT: Final = msgspec.Meta(extra_json_schema={"undeclared": True})
 """Marks a field that is accepted but not declared to the model, which knows it from other tools."""
 
 
-class ArgumentsError(ToolError):
+class ToolArgumentsError(ToolError):
     """Raised if the arguments of a call do not fit the tool's schema."""
 
 
-def schema_of(arguments: type[msgspec.Struct]) -> dict[str, Any]:
+def make_arguments_schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
     """Returns the JSON Schema of a tool's arguments struct as the model sees it, self-contained and without titles."""
-    whole = _full_schema(arguments)
+    whole = _make_full_schema(arguments)
     return {
         **whole,
-        "properties": {name: one for name, one in whole["properties"].items() if _is_declared(one)},
+        "properties": {name: one for name, one in whole["properties"].items() if _is_declared_argument(one)},
     }
 
 
 @functools.cache
-def _full_schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
+def _make_full_schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
     schema, components = msgspec.json.schema_components([arguments], ref_template="{name}")
     return _inline_references(components[schema[0]["$ref"]], components)
 
 
-def _is_declared(node: dict[str, Any]) -> bool:
+def _is_declared_argument(node: dict[str, Any]) -> bool:
     return "undeclared" not in node
 
 
@@ -56,13 +56,13 @@ def _inline_references(node: Json, components: dict[str, Any]) -> Any:
         if not (key == "title" and isinstance(value, str))  # an argument may be called so
     }
     if isinstance(out.get("anyOf"), list):
-        out = _without_null(out)
+        out = _remove_null_type(out)
     if out.get("default", ...) is None:
         del out["default"]
     return out
 
 
-def _without_null(node: dict[str, Any]) -> dict[str, Any]:
+def _remove_null_type(node: dict[str, Any]) -> dict[str, Any]:
     """Removes `null` from the types of optional fields in a JSON Schema: a model may omit them and need not know about
     null."""
     rest = [option for option in node["anyOf"] if option.get("type") != "null"]
@@ -73,29 +73,29 @@ def _without_null(node: dict[str, Any]) -> dict[str, Any]:
 
 def validate_arguments(tool: Tool, raw: Json) -> Any:
     """Converts the raw arguments of a model to the tool's schema: a struct of `tool.arguments` if that is set,
-    otherwise a dict. Raises `ArgumentsError` with a message for the model."""
-    return typed_arguments(tool, normalised_arguments(tool, raw))
+    otherwise a dict. Raises `ToolArgumentsError` with a message for the model."""
+    return convert_to_arguments_struct(tool, normalise_arguments(tool, raw))
 
 
-def normalised_arguments(tool: Tool, raw: Json) -> dict[str, Any]:
+def normalise_arguments(tool: Tool, raw: Json) -> dict[str, Any]:
     """Returns the arguments as the tool will get them: the tool's own names, each value of the type in its schema.
 
     Hooks, the permission gate, masks and the tool itself read this one value."""
     raw = tool.prepare(dict(raw)) if tool.prepare and isinstance(raw, dict) else raw
     if not isinstance(raw, dict):
-        raise ArgumentsError(
-            _arguments_error_message(
-                tool.name, [("arguments", f"expected an object, got {_type_name(raw)}")], raw
+        raise ToolArgumentsError(
+            _format_arguments_error(
+                tool.name, [("arguments", f"expected an object, got {_json_type_name(raw)}")], raw
             )
         )
     problems: list[tuple[str, str]] = []
-    value = _coerce(raw, _accepted_schema(tool), "", problems)
+    value = _coerce_value(raw, _forbid_unknown_arguments(tool), "", problems)
     if problems:
-        raise ArgumentsError(_arguments_error_message(tool.name, problems, raw))
+        raise ToolArgumentsError(_format_arguments_error(tool.name, problems, raw))
     return value
 
 
-def typed_arguments(tool: Tool, arguments: dict[str, Any]) -> Any:
+def convert_to_arguments_struct(tool: Tool, arguments: dict[str, Any]) -> Any:
     """Converts normalised arguments to the tool's struct. Strict: no value is interpreted differently than by the
     gate."""
     if tool.arguments is None:
@@ -103,47 +103,47 @@ def typed_arguments(tool: Tool, arguments: dict[str, Any]) -> Any:
     try:
         return msgspec.convert(arguments, tool.arguments)
     except msgspec.ValidationError as problem:
-        raise ArgumentsError(
-            _arguments_error_message(tool.name, [("arguments", str(problem))], arguments)
+        raise ToolArgumentsError(
+            _format_arguments_error(tool.name, [("arguments", str(problem))], arguments)
         ) from None
 
 
-def _accepted_schema(tool: Tool) -> dict[str, Any]:
+def _forbid_unknown_arguments(tool: Tool) -> dict[str, Any]:
     """Returns the schema with unknown fields forbidden, because a struct would drop them silently."""
     if tool.arguments is None:
         return tool.schema
-    whole = _full_schema(tool.arguments)["properties"]
-    untold = {name: one for name, one in whole.items() if not _is_declared(one)}
-    return _without_extra_properties(
+    whole = _make_full_schema(tool.arguments)["properties"]
+    untold = {name: one for name, one in whole.items() if not _is_declared_argument(one)}
+    return _forbid_extra_properties(
         {**tool.schema, "properties": {**tool.schema.get("properties", {}), **untold}}
     )
 
 
-def _without_extra_properties(node: Json) -> Any:
+def _forbid_extra_properties(node: Json) -> Any:
     if isinstance(node, list):
-        return [_without_extra_properties(item) for item in node]
+        return [_forbid_extra_properties(item) for item in node]
     if not isinstance(node, dict):
         return node
-    out: dict[str, Any] = {key: _without_extra_properties(value) for key, value in node.items()}
+    out: dict[str, Any] = {key: _forbid_extra_properties(value) for key, value in node.items()}
     if isinstance(node.get("properties"), dict):
         out.setdefault("additionalProperties", False)
     return out
 
 
-def _arguments_error_message(name: str, problems: list[tuple[str, str]], raw: Json) -> str:
+def _format_arguments_error(name: str, problems: list[tuple[str, str]], raw: Json) -> str:
     lines = "\n".join(f"  - {path}: {problem}" for path, problem in problems)
     try:
         received = json.dumps(raw, indent=2, ensure_ascii=False, default=repr)
     except (TypeError, ValueError, RecursionError):
         received = repr(type(raw))
-    if len(received) > _MAX_SHOWN_ARGUMENTS:
-        received = f"{received[:_MAX_SHOWN_ARGUMENTS]}\n... [{len(received):,} characters in all]"
+    if len(received) > _MAX_QUOTED_ARGUMENT_CHARS:
+        received = f"{received[:_MAX_QUOTED_ARGUMENT_CHARS]}\n... [{len(received):,} characters in all]"
     return escape_controls(
         f'Validation failed for tool "{name}":\n{lines}\n\nReceived arguments:\n{received}'
     )
 
 
-def _coerce(value: Json, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> Any:
+def _coerce_value(value: Json, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> Any:
     """Converts a value to the type that its JSON Schema demands, or records a problem."""
     options: Json = schema.get("anyOf") or schema.get("oneOf")
     if isinstance(options, list):
@@ -167,13 +167,13 @@ def _coerce_one_of(
     for option in options:
         if _has_json_type(value, option.get("type")):
             own: list[tuple[str, str]] = []
-            fitted = _coerce(value, option, path, own)
+            fitted = _coerce_value(value, option, path, own)
             if not own:
                 return fitted
             first = first or own
     for option in options:
         own = []
-        fitted = _coerce(value, option, path, own)
+        fitted = _coerce_value(value, option, path, own)
         if not own:
             return fitted
         first = first or own
@@ -185,7 +185,7 @@ def _coerce_object(value: Json, schema: dict[str, Any], path: str, problems: lis
     if isinstance(value, str):
         value = _parse_json_text(value, dict)
     if not isinstance(value, dict):
-        problems.append((path or "arguments", f"expected an object, got {_type_name(value)}"))
+        problems.append((path or "arguments", f"expected an object, got {_json_type_name(value)}"))
         return value
     properties: dict[str, Any] = schema.get("properties") or {}
     required: list[str] = schema.get("required") or []
@@ -196,11 +196,11 @@ def _coerce_object(value: Json, schema: dict[str, Any], path: str, problems: lis
         if item is None and not _allows_null(properties.get(key, {})):
             continue
         if key in properties:
-            out[key] = _coerce(item, properties[key], where, problems)
+            out[key] = _coerce_value(item, properties[key], where, problems)
         elif isinstance(others, dict):
-            out[key] = _coerce(item, others, where, problems)
+            out[key] = _coerce_value(item, others, where, problems)
         elif others is False:
-            problems.append((where, _unknown_argument(str(key), value, properties)))
+            problems.append((where, _format_unknown_argument(str(key), value, properties)))
         else:
             out[key] = item
     for key in required:
@@ -209,9 +209,9 @@ def _coerce_object(value: Json, schema: dict[str, Any], path: str, problems: lis
     return out
 
 
-def _unknown_argument(key: str, given: dict[str, Any], properties: dict[str, Any]) -> str:
+def _format_unknown_argument(key: str, given: dict[str, Any], properties: dict[str, Any]) -> str:
     """Returns the error for an unknown argument of a call, which suggests the argument that may be meant."""
-    known = {name.casefold(): name for name, node in properties.items() if _is_declared(node)}
+    known = {name.casefold(): name for name, node in properties.items() if _is_declared_argument(node)}
     close = difflib.get_close_matches(key.casefold(), known, n=1, cutoff=0.6)
     if close and known[close[0]] not in given:
         return f'is not an argument of this tool; did you mean "{known[close[0]]}"?'
@@ -227,7 +227,7 @@ def _coerce_array(
     items: dict[str, Any] = schema.get("items") or {}
     if len(given) < schema.get("minItems", 0):
         problems.append((path, f"needs at least {schema['minItems']}"))
-    return [_coerce(item, items, f"{path}.{number}", problems) for number, item in enumerate(given)]
+    return [_coerce_value(item, items, f"{path}.{number}", problems) for number, item in enumerate(given)]
 
 
 def _coerce_scalar(value: Json, wanted: Json, path: str, problems: list[tuple[str, str]]) -> Any:
@@ -235,9 +235,9 @@ def _coerce_scalar(value: Json, wanted: Json, path: str, problems: list[tuple[st
         return value
     fitted: Any = None
     if wanted in ("integer", "number"):
-        fitted = _as_number(value, whole=wanted == "integer")
+        fitted = _parse_number(value, whole=wanted == "integer")
     elif wanted == "boolean":
-        fitted = _as_boolean(value)
+        fitted = _parse_boolean(value)
     elif wanted == "string" and isinstance(value, int | float):
         fitted = json.dumps(value)
     elif wanted == "string" and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
@@ -246,15 +246,18 @@ def _coerce_scalar(value: Json, wanted: Json, path: str, problems: list[tuple[st
         return None
     if fitted is None:
         problems.append(
-            (path or "arguments", f"expected {_TYPE_WORDS.get(str(wanted), wanted)}, got {_type_name(value)}")
+            (
+                path or "arguments",
+                f"expected {_WORDS_FOR_JSON_TYPE.get(str(wanted), wanted)}, got {_json_type_name(value)}",
+            )
         )
         return value
     return fitted
 
 
-def _as_number(value: Json, *, whole: bool) -> int | float | None:
+def _parse_number(value: Json, *, whole: bool) -> int | float | None:
     if isinstance(value, list) and len(value) == 1:
-        return None if isinstance(value[0], list) else _as_number(value[0], whole=whole)
+        return None if isinstance(value[0], list) else _parse_number(value[0], whole=whole)
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
@@ -269,7 +272,7 @@ def _as_number(value: Json, *, whole: bool) -> int | float | None:
     return value
 
 
-def _as_boolean(value: Json) -> bool | None:
+def _parse_boolean(value: Json) -> bool | None:
     if isinstance(value, str):
         return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(
             value.lower()
@@ -306,7 +309,7 @@ def _allows_null(schema: dict[str, Any]) -> bool:
     return any(option.get("type") == "null" for option in schema.get("anyOf") or ())
 
 
-_PYTHON_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
+_PYTHON_TYPE_BY_JSON_TYPE: Final[dict[str, type | tuple[type, ...]]] = {
     "string": str,
     "integer": int,
     "number": (int, float),
@@ -315,7 +318,7 @@ _PYTHON_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
     "object": dict,
     "null": type(None),
 }
-_TYPE_WORDS: Final = {
+_WORDS_FOR_JSON_TYPE: Final = {
     "string": "a string",
     "integer": "a whole number",
     "number": "a number",
@@ -325,7 +328,7 @@ _TYPE_WORDS: Final = {
 
 
 def _has_json_type(value: Json, wanted: Json) -> bool:
-    kind = _PYTHON_TYPES.get(wanted) if isinstance(wanted, str) else None
+    kind = _PYTHON_TYPE_BY_JSON_TYPE.get(wanted) if isinstance(wanted, str) else None
     if kind is None:
         return False
     if isinstance(value, bool) and wanted in ("integer", "number"):
@@ -333,8 +336,8 @@ def _has_json_type(value: Json, wanted: Json) -> bool:
     return isinstance(value, kind)
 
 
-def _type_name(value: Json) -> str:
-    for word, kind in _PYTHON_TYPES.items():
+def _json_type_name(value: Json) -> str:
+    for word, kind in _PYTHON_TYPE_BY_JSON_TYPE.items():
         if _has_json_type(value, word) and kind is not dict:
             return {"null": "null", "array": "a list", "boolean": "true or false"}.get(word, f"a {word}")
     return "an object" if isinstance(value, dict) else type(value).__name__

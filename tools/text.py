@@ -1,8 +1,8 @@
 """Makes outside text harmless: control characters and escape sequences never reach a model or a terminal.
 
 `escape_controls` keeps every character of a file countable (a control character becomes its Unicode picture, so
-that an edit can name it); `plain_output` interprets text as a terminal would and keeps what stays on the screen;
-`without_markdown_marks` is for text that is shown in one row.
+that an edit can name it); `render_plain_output` interprets text as a terminal would and keeps what stays on the screen;
+`strip_markdown_marks` is for text that is shown in one row.
 `tools.files.encoding` detects encodings."""
 
 import re
@@ -12,12 +12,12 @@ from tools.overwritten_text import render_overwritten_line, render_overwritten_t
 from tools.patterns import DIRECTION_CONTROLS, late
 
 _CONTROLS_AND_SURROGATES_PATTERN = late(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-_REPLACEMENT = "\ufffd"
+_REPLACEMENT_CHARACTER = "\ufffd"
 _CONTROL_PICTURES: dict[int, str] = {
     code: chr(0x2400 + code) for code in range(0x20) if code not in (0x09, 0x0A)
 }
 _CONTROL_PICTURES[0x7F] = "\u2421"
-_CONTROL_PICTURES.update(dict.fromkeys(range(0x80, 0xA0), _REPLACEMENT))
+_CONTROL_PICTURES.update(dict.fromkeys(range(0x80, 0xA0), _REPLACEMENT_CHARACTER))
 
 _CONTROLS_BY_PICTURE = {0x2400 + code: chr(code) for code in range(0x20)} | {0x2421: "\x7f"}
 
@@ -49,7 +49,7 @@ def escape_controls(text: str) -> str:
     The result has the same number of characters and is valid UTF-8."""
     if not _CONTROLS_AND_SURROGATES_PATTERN.search(text):
         return text
-    return _SURROGATES_PATTERN.sub(_REPLACEMENT, text).translate(_CONTROL_PICTURES)
+    return _SURROGATES_PATTERN.sub(_REPLACEMENT_CHARACTER, text).translate(_CONTROL_PICTURES)
 
 
 def one_line(text: str) -> str:
@@ -57,7 +57,7 @@ def one_line(text: str) -> str:
     return escape_controls(text).replace("\n", "\u240a").replace("\t", "\u2409")
 
 
-def without_markdown_marks(text: str) -> str:
+def strip_markdown_marks(text: str) -> str:
     """Returns a text without the marks of emphasis, code, links, headings and quotes, for one row in which they would
     be noise; code keeps its characters."""
     return _MARKDOWN_MARKS_PATTERN.sub(_words_between_marks, text)
@@ -67,18 +67,18 @@ def _words_between_marks(found: re.Match[str]) -> str:
     if (code := found["code"]) is not None:
         return code.strip()
     if (words := found["words"]) is not None:
-        return without_markdown_marks(words)
+        return strip_markdown_marks(words)
     return found["label"] or ""
 
 
-def for_terminal(text: str) -> str:
+def escape_for_terminal(text: str) -> str:
     """Returns a text that can be printed on a terminal: control characters as pictures, direction controls as code
     points."""
     text = escape_controls(text)
     return text if text.isascii() else DIRECTION_CONTROLS.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
 
 
-def json_for_terminal(line: str) -> str:
+def escape_json_for_terminal(line: str) -> str:
     """Returns JSON with the same data in which control characters and direction marks are escaped, for output on a
     terminal."""
     for unsafe in (_CONTROLS_AND_SURROGATES_PATTERN, DIRECTION_CONTROLS):
@@ -91,38 +91,38 @@ def unescape_controls(text: str) -> str:
     return text.translate(_CONTROLS_BY_PICTURE)
 
 
-def plain_output(text: str) -> str:
+def render_plain_output(text: str) -> str:
     """Returns a command's output as it stays on a screen: no escape sequences, each line in its final state.
 
     Keeps the number of lines."""
     if not _CONTROLS_AND_SURROGATES_PATTERN.search(text):
         return text
-    text = _without_string_sequences(text)
-    return _without_controls("\n".join(render_overwritten_line(line) for line in text.split("\n")))
+    text = _remove_string_sequences(text)
+    return _remove_controls("\n".join(render_overwritten_line(line) for line in text.split("\n")))
 
 
-def final_output(text: str) -> str:
+def render_final_output(text: str) -> str:
     """Returns a command's complete output as it stays on a screen; lines that were overwritten later are in their final
     state."""
     return (
-        _without_controls(render_overwritten_text(_without_string_sequences(text)))
+        _remove_controls(render_overwritten_text(_remove_string_sequences(text)))
         if _CONTROLS_AND_SURROGATES_PATTERN.search(text)
         else text
     )
 
 
-def _without_string_sequences(text: str) -> str:
+def _remove_string_sequences(text: str) -> str:
     """Removes the escape sequences of a text that neither write nor move; their content is not text."""
     return _STRING_SEQUENCES_PATTERN.sub("", _LINE_ENDS_PATTERN.sub("\n", text))
 
 
-def _without_controls(text: str) -> str:
+def _remove_controls(text: str) -> str:
     return _SURROGATES_PATTERN.sub(
-        _REPLACEMENT, _DROPPED_CONTROLS_PATTERN.sub("", _ESCAPE_SEQUENCE_PATTERN.sub("", text))
+        _REPLACEMENT_CHARACTER, _DROPPED_CONTROLS_PATTERN.sub("", _ESCAPE_SEQUENCE_PATTERN.sub("", text))
     )
 
 
-_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_INVISIBLE_CHARACTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Characters that draw nothing, although they count as letters, marks or symbols."""
 _INVISIBLE_CATEGORIES = frozenset(("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"))
 _SPACE_RUN_PATTERN = late(" {3,}")
@@ -137,14 +137,14 @@ def reveal_hidden_characters(text: str) -> str:
 
 
 def _character_name(character: str) -> str:
-    is_unseen = character in _INVISIBLE or unicodedata.category(character) in _INVISIBLE_CATEGORIES
+    is_unseen = character in _INVISIBLE_CHARACTERS or unicodedata.category(character) in _INVISIBLE_CATEGORIES
     return f"<U+{ord(character):04X}>" if is_unseen and character != " " else character
 
 
 _MAX_LAST_LINES_CHARS = 4_000
 
 
-def last_lines(text: str, count: int = 3) -> tuple[str, ...]:
+def last_text_lines(text: str, count: int = 3) -> tuple[str, ...]:
     """Returns the last lines of a text that are not empty, each without control characters."""
     lines = (one_line(line.expandtabs()).rstrip() for line in text[-_MAX_LAST_LINES_CHARS:].split("\n"))
     return tuple([line for line in lines if line.strip()][-count:])

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from tools.base import ToolContext
 from tools.results import ToolResult
 
-Result = TypeVar("Result")
+WorkResult = TypeVar("WorkResult")
 
 
 class WorkStopped(Exception):
@@ -24,7 +24,7 @@ class StopFlag:
     def set(self) -> None:
         self._event.set()
 
-    def check(self) -> None:
+    def raise_if_stopped(self) -> None:
         if self._event.is_set():
             raise WorkStopped
 
@@ -33,7 +33,7 @@ class StopFlag:
         return self._event.is_set()
 
 
-async def in_thread(work: Callable[[StopFlag], Result]) -> Result:
+async def run_in_thread(work: Callable[[StopFlag], WorkResult]) -> WorkResult:
     """Runs `work` in a thread and awaits its result. Cancelling the caller sets the stop flag and does not wait for the
     work."""
     stop = StopFlag()
@@ -52,16 +52,16 @@ class ThreadedTool:
         self.work = work
 
     async def __call__(self, arguments: Any, context: ToolContext) -> ToolResult:
-        return await in_thread(lambda stop: self.work(arguments, context, stop))
+        return await run_in_thread(lambda stop: self.work(arguments, context, stop))
 
 
-async def run_to_completion(work: Callable[[], Result]) -> Result:
+async def run_to_completion(work: Callable[[], WorkResult]) -> WorkResult:
     """Runs `work` in a thread and waits until it is done even when cancelled, for changes that must not be half
     done."""
     return await await_uncancelled(asyncio.to_thread(work))
 
 
-async def await_uncancelled(work: Awaitable[Result]) -> Result:
+async def await_uncancelled(work: Awaitable[WorkResult]) -> WorkResult:
     """Awaits `work` to its end; a cancellation meanwhile, however often, is raised afterwards."""
     running = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None

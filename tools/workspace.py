@@ -14,9 +14,9 @@ from tools.box.abilities import Abilities, system_abilities
 from tools.box.nested import NestedPathFinder
 from tools.box.policy import Box
 from tools.box.set_aside import AutorunGuard
-from tools.edits.dialects.modes import EditMode
-from tools.edits.pending import PendingChanges
-from tools.edits.syntax import SyntaxChecks
+from tools.edits.dialects.edit_modes import EditMode
+from tools.edits.staged_actions import StagedActions
+from tools.edits.syntax_checks import SyntaxChecks
 from tools.files.artifacts import Artifacts
 from tools.files.line_index import LineIndexes
 from tools.files.mutations import MutationQueue
@@ -27,10 +27,10 @@ from tools.files.sandboxed_files import BoxedFiles, JudgedPaths
 from tools.masking.mask import CurrentMask
 from tools.operations import FileOperations, LocalFiles, ProcessOperations, RunningProcess
 from tools.running.file_watching import WatchCommand
-from tools.running.process import BoxedNetwork, BoxFailed, LocalProcesses
+from tools.running.local_processes import LocalProcesses, SandboxFailed, SandboxNetwork
 from tools.running.pty.pty_host import PtyHost
-from tools.running.shell import ShellSettings, SpawnHook
 from tools.running.shell_session import ShellSession
+from tools.running.shell_settings import ShellSettings, SpawnHook
 
 if TYPE_CHECKING:
     from tools.kernel.session_kernel import SessionKernel
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tools.repomap.repository import MappedRepository
 
 
-class BoxForCall(Protocol):
+class SandboxForCall(Protocol):
     """The function that returns the sandbox policy for a process of a tool call."""
 
     async def __call__(self, call_id: str, *, lasts: bool = False) -> Box | None:
@@ -89,9 +89,9 @@ class Workspace:
         self.abilities = abilities
         """The sandbox features of this system."""
         self.processes: ProcessOperations = processes or self._own_processes or LocalProcesses(abilities)
-        self.shell = shell
+        self.shell_settings = shell
         """Returns the shell settings, called for every command because they may have changed."""
-        self.read = read
+        self.read_settings = read
         self.edit_mode = edit_mode
         """Returns how the model is asked to write edits, which decides whether lines are shown with anchors."""
         self.pty_host = pty_host
@@ -104,7 +104,7 @@ class Workspace:
         """Called before every command starts; may change the command."""
         self.watch_command: WatchCommand | None = None
         """Called before every command of the model starts; watches its file changes."""
-        self.box_for_call: BoxForCall | None = None
+        self.box_for_call: SandboxForCall | None = None
         """Returns the sandbox for each process that a call starts, and what that sandbox would be by now."""
         self.current_box_of: Callable[[str], Box | None] = lambda call_id: None
         self.end_proxy_caller: Callable[[str], tuple[str, ...]] = lambda caller: ()
@@ -119,15 +119,15 @@ class Workspace:
         self._mapped_repositories: dict[Path, MappedRepository] = {}
         self.on_map_progress: Callable[[], None] = lambda: None
         """Called, from any thread, while the repository map is being built."""
-        self.exchanged: Callable[[], None] = lambda: None
+        self.on_operations_switched: Callable[[], None] = lambda: None
         """Called when the tools switch to other file and process operations."""
         self.artifacts, self.nested = artifacts or Artifacts(), NestedPathFinder()
         self.guard = AutorunGuard(self.nested, self.private_folder, lambda: self.artifacts.set_aside_folder)
         self.read_cache, self.line_indexes = ReadCache(), LineIndexes()
         self.syntax, self.mutations = SyntaxChecks(), MutationQueue(self.files)
         self.mutations.subscribe(self._on_file_change)
-        self.pending = PendingChanges(lambda: self.mutations)
-        self.running: set[RunningProcess] = set()
+        self.staged_actions = StagedActions(lambda: self.mutations)
+        self.running_processes: set[RunningProcess] = set()
         """Running commands, and processes that commands left behind."""
         self.shell_session: ShellSession | None = None
         self._kernel_settings = kernel_settings
@@ -151,12 +151,12 @@ class Workspace:
         """Returns this machine's process operations, or None if commands run elsewhere."""
         return self._own_processes if self.has_local_processes else None
 
-    async def own_network(self) -> BoxedNetwork:
+    async def own_network(self) -> SandboxNetwork:
         """Returns the network of sandboxed commands that must not see this machine's network."""
         assert self._own_processes is not None
         try:
             return await self._own_processes.network()
-        except BoxFailed as problem:
+        except SandboxFailed as problem:
             raise ToolError(f"The sandbox's network could not be created: {problem.strerror}.") from None
 
     @property
@@ -175,7 +175,7 @@ class Workspace:
             self.shell_session.close()
             self.shell_session = None
         self.end_kernel()
-        self.exchanged()
+        self.on_operations_switched()
 
     def kernel(self) -> "SessionKernel":
         """Returns the session's Python kernel without starting it."""
@@ -195,10 +195,10 @@ class Workspace:
     def end_kernel(self, why: str = "") -> None:
         """Ends the session's Python kernel; the next result of `eval` reports that its state is gone."""
         if self._kernel is not None:
-            self._kernel.end(why)
+            self._kernel.end_kernel(why)
 
     @property
-    def may_be_mapped(self) -> bool:
+    def may_be_indexed(self) -> bool:
         """Whether the repository of the working directory may be indexed; does not inspect the folder."""
         return isinstance(self.files, LocalFiles) and self._repositories is not None
 
@@ -263,9 +263,9 @@ class Workspace:
     def close(self) -> None:
         """Ends every process that commands of this session left running, and removes temporary files."""
         self.end_kernel()
-        for process in tuple(self.running):
+        for process in tuple(self.running_processes):
             process.kill()
-        self.running.clear()
+        self.running_processes.clear()
         if self.shell_session is not None:
             self.shell_session.close()
             self.shell_session = None
@@ -278,7 +278,7 @@ class Workspace:
         self.artifacts.close()
 
 
-def workspace_of(context: ToolContext) -> Workspace:
+def workspace_of_context(context: ToolContext) -> Workspace:
     """Returns the session's workspace; a call without a session (a test, a script) gets a new workspace."""
     if not isinstance(context.workspace, Workspace):
         context.workspace = Workspace(context.cwd)

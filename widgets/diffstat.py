@@ -2,11 +2,11 @@
 
 from typing import Literal, NamedTuple
 
-from tools.amounts import MINUS
+from tools.amounts import MINUS_SIGN
 from tools.patterns import late
 
 _DIFF_COUNTS = late(
-    rf"(?<!\S)\+([\d,]*\d)(?: [-{MINUS}]([\d,]*\d))?(?![\w.])|(?<!\S){MINUS}([\d,]*\d)(?![\w.])"
+    rf"(?<!\S)\+([\d,]*\d)(?: [-{MINUS_SIGN}]([\d,]*\d))?(?![\w.])|(?<!\S){MINUS_SIGN}([\d,]*\d)(?![\w.])"
 )
 
 
@@ -25,6 +25,6 @@ def split_diffstat(text: str) -> list[DiffstatPiece]:
         out.append(DiffstatPiece(text[at : found.start()]))
         out.append(DiffstatPiece(f"+{added}" if added else "", "added"))
         out.append(DiffstatPiece(" " if added and removed else ""))
-        out.append(DiffstatPiece(f"{MINUS}{removed}" if removed else "", "removed"))
+        out.append(DiffstatPiece(f"{MINUS_SIGN}{removed}" if removed else "", "removed"))
         at = found.end()
     return [piece for piece in (*out, DiffstatPiece(text[at:])) if piece.text]

@@ -45,8 +45,8 @@ from app.values.content import ToolCall
 from tools.base import Tool, ToolContext, ToolError
 from tools.effects import OPAQUE_EFFECTS, Effects
 from tools.results import TextPart, ToolResult
-from tools.threads import StopFlag, ThreadedTool, WorkStopped, in_thread
-from tools.workspace import workspace_of
+from tools.threads import StopFlag, ThreadedTool, WorkStopped, run_in_thread
+from tools.workspace import workspace_of_context
 
 ReportProgress = Callable[[ToolResult], None]
 
@@ -203,7 +203,7 @@ class ToolPipeline:
                 return self._masks.mask_progress(failed_result(reason))
             if isinstance(work, ThreadedTool):
                 await prepared.slot.wait_for_turn()
-                result = await in_thread(partial(self._run_in_one_thread, prepared, work))
+                result = await run_in_thread(partial(self._run_in_one_thread, prepared, work))
             else:
                 result = await self._run_in_steps(prepared)
             if prepared.note:
@@ -261,10 +261,10 @@ class ToolPipeline:
 
     def _unmasked_arguments(self, reading: ParsedCall) -> Any:
         """Returns the arguments that the tool gets, with secrets in place of masks."""
-        from tools.schema import typed_arguments  # noqa: PLC0415  (with the first tools)
+        from tools.schema import convert_to_arguments_struct  # noqa: PLC0415  (with the first tools)
 
         turned = self._masks.unmask_arguments(reading)
-        return reading.arguments if turned is None else typed_arguments(reading.tool, turned)
+        return reading.arguments if turned is None else convert_to_arguments_struct(reading.tool, turned)
 
     def _mask_result(self, reading: ParsedCall, result: ToolResult) -> ToolResult:
         """Masks the secrets in a tool result; if that fails, returns a failure, so that no unmasked result is
@@ -327,11 +327,11 @@ def _arguments_for_display(call: ToolCall) -> dict[str, Any]:
 
 def _normalise_arguments(tool: Tool, raw: dict[str, Any]) -> tuple[dict[str, Any], Any]:
     """Returns a tool call's normalised arguments as plain data, and in the tool's argument type."""
-    from tools.schema import normalised_arguments, typed_arguments  # noqa: PLC0415  (with the first tools)
+    from tools.schema import convert_to_arguments_struct, normalise_arguments  # noqa: PLC0415  (with the first tools)
 
     try:
-        shown = normalised_arguments(tool, raw)
-        return shown, typed_arguments(tool, shown)
+        shown = normalise_arguments(tool, raw)
+        return shown, convert_to_arguments_struct(tool, shown)
     except ToolError:
         raise
     except Exception as problem:  # noqa: BLE001  (a tool's own preparation of arguments)
@@ -376,7 +376,7 @@ class _CallParser:
             plain_arguments=self.shown_arguments,
             context=context,
             effects=effects,
-            claim=claim_of_call(effects, workspace_of(context).files),
+            claim=claim_of_call(effects, workspace_of_context(context).files),
         )
         return self.parsed_call
 

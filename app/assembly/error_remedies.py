@@ -17,7 +17,7 @@ from app.providers.failure_kinds import AnswerFailure, classify_failure
 from app.providers.models.known_providers import find_key_variable
 from app.values.messages import AssistantMessage
 from app.values.wire import now_ms
-from tools.amounts import elapsed
+from tools.amounts import format_elapsed
 from tools.patterns import late
 
 _MIN_CLOCK_TIME_DELAY_MS = 10_000
@@ -148,7 +148,7 @@ def format_time(free_ms: float) -> str:
     if free_ms - now >= _DAY_MS:
         return time.strftime("on %d %B at %H:%M", moment).replace(" 0", " ")
     seconds = (free_ms - now) / 1000
-    return f"in {elapsed(seconds if seconds < 60 else 60 * math.ceil(seconds / 60))}, at {hour}"
+    return f"in {format_elapsed(seconds if seconds < 60 else 60 * math.ceil(seconds / 60))}, at {hour}"
 
 
 def _network_advice(text: str, other: str) -> str:

@@ -13,7 +13,7 @@ from app.assembly.live_trust import LiveTrust
 from app.permits.rules import PermitRule, path_pattern_regex
 from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
-from tools.protected.keys import KEY_PLACES
+from tools.protected.key_tables import KEY_PLACES
 
 if TYPE_CHECKING:
     from tools.repomap.repository import MappedRepository
@@ -44,10 +44,10 @@ class MappedRepositories(msgspec.Struct, eq=False):
         if known is not None and now - known.checked_at < _CACHE_SECONDS:
             return known.repository
         # Imports SQLite and the mapper, which most sessions start without.
-        from tools.repomap.index.hidden import HiddenFiles  # noqa: PLC0415  (as above)
-        from tools.repomap.repository import MappedRepository, repository_root  # noqa: PLC0415  (as above)
+        from tools.repomap.index.hidden_files import HiddenFiles  # noqa: PLC0415  (as above)
+        from tools.repomap.repository import MappedRepository, find_repository_root  # noqa: PLC0415  (as above)
 
-        root = repository_root(cwd)
+        root = find_repository_root(cwd)
         if known is not None and known.repository.root == root:
             repository = known.repository
         else:

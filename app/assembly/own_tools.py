@@ -25,7 +25,7 @@ from app.web.search_results import SearchEngine
 from app.web.search_services import ServiceSearch
 from app.web.search_tool import SEARCH_TOOL, search_tool
 from tools.base import Tool
-from tools.builtin.mermaid import mermaid_tool
+from tools.builtin.mermaid import make_mermaid_tool
 from tools.registry import builtin_tools
 
 
@@ -37,7 +37,7 @@ def own_tools(
     prompt: SystemPromptSource,
 ) -> tuple[Tool, ...]:
     todo = todo_tool(lambda: session.todos.phases, session.todos.change)
-    mermaid = mermaid_tool()
+    mermaid = make_mermaid_tool()
     task = task_tool(session.helpers)
     fetch = fetch_tool(lambda: web_access(effective_settings.settings))
     remember = _remember_tool(session, prompt)

@@ -93,7 +93,9 @@ class AgentProcess:
                 async with asyncio.timeout(None if limit is None else limit + _OVERTIME_SECONDS):
                     prompt = (self._task.prompt or "").encode("utf-8", "replace")
                     await asyncio.gather(
-                        program.feed(prompt), self._read_events(program, changed), self._read_errors(program)
+                        program.write_stdin(prompt),
+                        self._read_events(program, changed),
+                        self._read_errors(program),
                     )
                     return await program.wait()
             except TimeoutError:

@@ -21,7 +21,7 @@ from app.resources.paths import Paths
 from bayou.batch import BatchResult
 from tools.amounts import pluralized
 from tools.base import ToolError
-from tools.edits.pending import StagedFile
+from tools.edits.staged_actions import StagedFile
 from tools.files.artifacts import Artifacts
 from tools.files.existence import is_dir
 from tools.workspace import Workspace
@@ -205,15 +205,19 @@ async def _merge_changes(
     if not files:
         return AppliedPatch(conflicts=tuple(conflicts))
     before = await asyncio.to_thread(_file_contents, files)
-    staged = workspace.pending.stage(result.key, "batch", files, is_merged=True)
+    staged = workspace.staged_actions.stage_action(result.key, "batch", files, is_merged=True)
     try:
-        resolved = await workspace.pending.resolve(staged.id, "apply", "", by="person", call_id="batch")
+        resolved = await workspace.staged_actions.resolve_action(
+            staged.id, "apply", "", by="person", call_id="batch"
+        )
     except (ToolError, OSError) as problem:
         raise BatchError(f"{source}: {problem}") from None
-    refused: tuple[StagedFile, ...] = () if resolved.is_done else workspace.pending.find(staged.id).files
-    conflicts += [PatchConflict(path=file.shown, text=file.conflict) for file in refused]
+    refused: tuple[StagedFile, ...] = (
+        () if resolved.is_done else workspace.staged_actions.find_action(staged.id).files
+    )
+    conflicts += [PatchConflict(path=file.display_path, text=file.conflict_text) for file in refused]
     after = await asyncio.to_thread(_file_contents, files)
-    written = [file.shown for file, old, new in zip(files, before, after, strict=True) if old != new]
+    written = [file.display_path for file, old, new in zip(files, before, after, strict=True) if old != new]
     return AppliedPatch(written=tuple(written), conflicts=tuple(conflicts))
 
 

@@ -13,8 +13,8 @@ from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.text_files import write_text
 from tools.base import ToolError
 from tools.files.artifacts import Artifacts
-from tools.running.commands import start_command
-from tools.running.shell import SpawnPlan, child_environment
+from tools.running.running_command import start_command
+from tools.running.shell_settings import SpawnPlan, command_environment
 from tools.workspace import Workspace
 
 _CALL_ID = "check"
@@ -45,7 +45,9 @@ async def run_step(
         own=paths.agent_dir,
         sessions=paths.sessions_dir,
     )
-    plan = SpawnPlan(command=command, cwd=str(folder), environment=child_environment(workspace.shell()))
+    plan = SpawnPlan(
+        command=command, cwd=str(folder), environment=command_environment(workspace.shell_settings())
+    )
     try:
         call_id = _CALL_ID if confined_by is not None else None
         running = await start_command(workspace, plan, tool="bash", call_id=call_id, has_own_shell=True)

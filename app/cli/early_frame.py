@@ -40,7 +40,7 @@ def show_launch_frame(words: "Sequence[str]") -> "EarlyTerminal | None":
     held = EarlyTerminal()
     end_on_signals()
     try:
-        held.take_over()
+        held.take_over_terminal()
         held.show_launch_frame(frame.content, EchoLine(frame.row, frame.column, frame.room, frame.style))
     except BaseException:  # a signal, while no other code knows of the terminal
         held.restore_terminal()

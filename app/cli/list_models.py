@@ -18,7 +18,7 @@ from app.providers.models.catalogue import ModelCatalogue
 from app.providers.models.thinking import supported_thinking_levels
 from app.resources.paths import Paths
 from app.values.models import Model
-from tools.columns import aligned_lines
+from tools.columns import align_columns
 
 
 def list_models(
@@ -94,7 +94,7 @@ def models_table(catalogue: ModelCatalogue, credentials: Credentials, search: st
             if search
             else "No provider is connected, because no API key is configured. See /login."
         ]
-    return aligned_lines([_TABLE_HEADER, *(tuple(map(safe_text, _model_row(model))) for model in shown)])
+    return align_columns([_TABLE_HEADER, *(tuple(map(safe_text, _model_row(model))) for model in shown)])
 
 
 def _model_row(model: Model) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def start_interface(options: Options, held: "EarlyTerminal | None" = None) -> in
         held = held or EarlyTerminal()
         end_on_signals()
         try:
-            held.take_over()
+            held.take_over_terminal()
             from app.tui.run import run_tui  # noqa: PLC0415  (Textual is the largest import of all)
 
             return run_tui(options, paths, held)

@@ -19,7 +19,7 @@ from app.sessions.file.lock import try_lock
 from app.values.user_errors import UserError
 from tools.files.atomic_replacement import replace_atomically
 from tools.files.existence import exists, is_dir
-from tools.git.repository import Repository, find_repository
+from tools.git.git_repository import GitRepository, find_repository
 
 _RECORD_NAME, _LOCK_NAME, _INDEX_NAME, _STORE_NAME = "copy.json", "lock", "index", "repository"
 _GIT_ATTRIBUTES = "* -text -ident !eol !filter !working-tree-encoding\n"
@@ -141,14 +141,14 @@ class IsolatedCopies:
 
     async def _fill_copy(
         self,
-        repository: Repository,
+        repository: GitRepository,
         above: Path,
         copies: RepositoryCopies,
         *,
         session: Path | None,
         title: str,
     ) -> CopyRecord:
-        top = repository.top
+        top = repository.work_tree
         commit = await self._git.resolve(top, "HEAD")
         store = await copies.store_for(top)
         folder, index = above / (top.name or "copy"), above / _INDEX_NAME
@@ -186,7 +186,7 @@ class IsolatedCopies:
                 record = _read_record(above)
                 if record is None:
                     _remove_abandoned(above)
-                elif record.source == str(repository.top) and (lock := _lock_copy(above)) is not None:
+                elif record.source == str(repository.work_tree) and (lock := _lock_copy(above)) is not None:
                     found.append(IsolatedCopy(self._git, above, record, lock))
         return found
 
@@ -211,21 +211,21 @@ async def _remove_unfinished(copies: RepositoryCopies, above: Path, lock: int) -
     await asyncio.to_thread(shutil.rmtree, above, ignore_errors=True)
 
 
-def _copy_ignore_settings(repository: Repository, store: Path) -> None:
+def _copy_ignore_settings(repository: GitRepository, store: Path) -> None:
     """Makes the copy's git store ignore what the repository ignores, and keep files byte for byte."""
     info = store / "info"
     info.mkdir(exist_ok=True)
     (info / "attributes").write_text(_GIT_ATTRIBUTES)
     with suppress(FileNotFoundError):
-        shutil.copyfile(repository.common / "info" / "exclude", info / "exclude")
+        shutil.copyfile(repository.common_git_folder / "info" / "exclude", info / "exclude")
 
 
-def _copy_index(repository: Repository, present: Baseline, copied: Path) -> None:
+def _copy_index(repository: GitRepository, present: Baseline, copied: Path) -> None:
     """Copies the index of the person's repository into the copy, since it already knows which files are unchanged."""
     with suppress(FileNotFoundError):
-        shutil.copyfile(repository.folder / "index", present.index)
+        shutil.copyfile(repository.git_folder / "index", present.index)
         shutil.copyfile(present.index, copied / "index")
-    for shared in repository.folder.glob("sharedindex.*"):
+    for shared in repository.git_folder.glob("sharedindex.*"):
         for place in (present.store, copied):
             shutil.copyfile(shared, place / shared.name)
 

@@ -35,7 +35,9 @@ async def run_user_git(
     ) as git:
         try:
             async with asyncio.timeout(_GIT_TIMEOUT):
-                _, told, errors = await asyncio.gather(git.feed(given), git.stdout.read(), git.stderr.read())
+                _, told, errors = await asyncio.gather(
+                    git.write_stdin(given), git.stdout.read(), git.stderr.read()
+                )
                 code = await git.wait()
         except TimeoutError:
             raise GitFailed(f"git {words[0]} in {folder} took longer than {_GIT_TIMEOUT:g} s.") from None

@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from app.values.user_errors import UserError
-from tools.git.command import GitCommand, git_command
-from tools.git.config import Configuration
+from tools.git.git_command import GitCommand, make_git_command
+from tools.git.git_config import GitConfiguration
 
 _GIT_TIMEOUT = 600.0
 _ALLOW_LOCAL_CLONE = ("-c", "protocol.file.allow=always")
@@ -60,7 +60,7 @@ class Git(msgspec.Struct, frozen=True):
         return told
 
     def _command(self, folder: Path, words: tuple[str, ...], env: Mapping[str, str]) -> GitCommand:
-        command = git_command(folder, *words, repository=Configuration(), home=self.home)
+        command = make_git_command(folder, *words, repository=GitConfiguration(), home=self.home)
         if command is None:
             raise GitFailed("git is not installed. Install it: patches are made with it.")
         return msgspec.structs.replace(command, environment={**command.environment, **env})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from app.copies.changed_files import ChangedFile
 from tools.edits.diffs import diff_texts
-from tools.edits.pending import StagedFile
+from tools.edits.staged_actions import StagedFile
 from tools.files.mutations import content_hash
 from tools.files.paths import display_path
 from tools.workspace import Workspace
@@ -25,10 +25,10 @@ def _staged_file(file: ChangedFile, top: Path, workspace: Workspace) -> StagedFi
     shown = display_path(path, workspace.cwd)
     return StagedFile(
         path=path,
-        shown=shown,
+        display_path=shown,
         before_hash=content_hash(file.before) if file.before is not None else None,
-        base=file.before,
-        data=file.after,
+        merge_base=file.before,
+        new_content=file.after,
         is_executable=file.is_executable,
         diff=diff_texts(shown, _text_for_diff(file.before), _text_for_diff(file.after)),
     )
@@ -38,10 +38,10 @@ def _has_same_content(staged: StagedFile, workspace: Workspace) -> bool:
     files = workspace.files
     try:
         with files.open(staged.path) as file:
-            is_same = file.read() == staged.data
+            is_same = file.read() == staged.new_content
             can_run = bool(files.stat(staged.path).mode & 0o100)
     except FileNotFoundError:
-        return staged.data is None
+        return staged.new_content is None
     except OSError:
         return False
     return is_same and staged.is_executable in (None, can_run)

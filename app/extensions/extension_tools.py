@@ -12,7 +12,7 @@ from app.extensions.time_limits import HookLimits, HookTooSlow, TimeLimitedAwait
 from app.extensions.views import View, view_text
 from tools.base import Tool, ToolContext, ToolError
 from tools.results import ToolResult, text_result
-from tools.schema import schema_of
+from tools.schema import make_arguments_schema
 
 
 def make_tool(
@@ -42,7 +42,7 @@ def make_tool(
 
     if schema is None:
         empty = {"type": "object", "properties": {}}
-        schema = schema_of(arguments) if arguments is not None else empty
+        schema = make_arguments_schema(arguments) if arguments is not None else empty
     return Tool(name=name, description=description, schema=schema, run=run, arguments=arguments, **more)
 
 

@@ -111,4 +111,4 @@ from tools.results import (
     TreeNode,
     text_result,
 )
-from tools.running.process import LocalProcesses
+from tools.running.local_processes import LocalProcesses

@@ -15,8 +15,8 @@ from tools.box.policy import Box
 from tools.operations import CommandLine
 from tools.running.limited_program import run_limited_program
 from tools.running.programs import RunningProgram
-from tools.running.shell import child_environment
-from tools.running.withheld_variables import child_variables
+from tools.running.shell_settings import command_environment
+from tools.running.withheld_variables import variables_for_children
 
 _DEFAULT_TIMEOUT_SECONDS = 600.0
 """The time limit of a program in the sandbox that names none."""
@@ -49,7 +49,7 @@ async def run_program(
     async with await RunningProgram.start(
         (command, *arguments),
         cwd=cwd,
-        env={**child_variables(), **(env or {})},
+        env={**variables_for_children(), **(env or {})},
         is_fed=stdin is not None,
         keeps_errors=True,
     ) as program:
@@ -60,7 +60,7 @@ async def run_program(
         try:
             async with asyncio.timeout(timeout):
                 if stdin is not None:
-                    await program.feed(stdin.encode())
+                    await program.write_stdin(stdin.encode())
                 await program.wait()
         except TimeoutError:
             was_killed = True
@@ -118,7 +118,7 @@ class ProgramSandbox:
         line = CommandLine(
             argv=(command, *arguments),
             cwd=str(cwd or session.cwd),
-            environment=child_environment(workspace.shell(), extra=env),
+            environment=command_environment(workspace.shell_settings(), extra=env),
             box=box,
         )
         await self._begin_comparison(box)
@@ -137,8 +137,8 @@ class ProgramSandbox:
             stdout=said.output.decode("utf-8", "replace"),
             stderr=said.errors.decode("utf-8", "replace"),
             code=_shell_exit_code(said.exit_code),
-            was_killed=said.is_timed_out or said.is_cut,
-            is_truncated=said.is_cut,
+            was_killed=said.is_timed_out or said.is_output_cut,
+            is_truncated=said.is_output_cut,
         )
 
     async def _begin_comparison(self, box: Box | None) -> None:

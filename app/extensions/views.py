@@ -8,7 +8,7 @@ from typing import Any, assert_never
 
 import msgspec
 
-from tools.columns import aligned_lines
+from tools.columns import align_columns
 from tools.results import (
     Block,
     Card,
@@ -116,4 +116,4 @@ def _tree_lines(node: TreeNode, depth: int) -> list[str]:
 
 
 def _table_lines(block: TableBlock) -> str:
-    return "\n".join(aligned_lines([block.header, *block.rows]))
+    return "\n".join(align_columns([block.header, *block.rows]))

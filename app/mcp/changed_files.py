@@ -12,10 +12,14 @@ from app.mcp.server_registry import OfferedTool
 from tools.base import ToolContext, ToolError
 from tools.operations import CommandLine
 from tools.results import TextPart, ToolResult
-from tools.running.commands import finish_despite_cancellation, watch_files
 from tools.running.file_watching import FilesAfterCommand
-from tools.running.sandbox_notes import change_notes, lasting_notes, late_keys_note
-from tools.workspace import workspace_of
+from tools.running.running_command import finish_despite_cancellation, watch_command_files
+from tools.running.sandbox_notes import (
+    format_change_notes,
+    format_lasting_process_notes,
+    format_late_keys_note,
+)
+from tools.workspace import workspace_of_context
 
 _Result = TypeVar("_Result")
 
@@ -27,7 +31,7 @@ async def watch_for_undo(entry: OfferedTool, context: ToolContext) -> FilesAfter
     if config.url is not None or entry.tool.says_read_only:
         return None
     line = CommandLine(argv=(entry.full_name,), cwd=str(context.cwd), environment={})
-    return await watch_files(workspace_of(context), context.call_id, entry.full_name, line)
+    return await watch_command_files(workspace_of_context(context), context.call_id, entry.full_name, line)
 
 
 async def report_changed_files(
@@ -38,13 +42,13 @@ async def report_changed_files(
 ) -> ToolResult:
     """Returns the result of an MCP call, with a note on the files that the server changed during it or since the
     last call, where its sandbox could not prevent it."""
-    box, guard = await life.current_sandbox(), workspace_of(context).guard
+    box, guard = await life.current_sandbox(), workspace_of_context(context).guard
     if box is None:
         return await asyncio.to_thread(result_of, await asked)
     box = life.compared_policy(box)
     seen = await asyncio.to_thread(guard.snapshot_before, box)
     await asyncio.to_thread(guard.watch_process, box, f"the MCP server {life.config.name}")
-    notes = lasting_notes(guard.lasting_names, await asyncio.to_thread(guard.changes_between))
+    notes = format_lasting_process_notes(guard.lasting_names, await asyncio.to_thread(guard.changes_between))
     problem: ToolError | None = None
     result = ToolResult()
     try:
@@ -53,10 +57,10 @@ async def report_changed_files(
         problem = failure
     finally:
         behind = asyncio.to_thread(guard.changes_after, seen, box)
-        notes += change_notes("server", await finish_despite_cancellation(behind))
+        notes += format_change_notes("server", await finish_despite_cancellation(behind))
     if hidden := life.newly_hidden_paths(box):
         name = life.config.name
-        notes.append(late_keys_note(f"the MCP server `{name}`", hidden, f"/mcp restart {name}"))
+        notes.append(format_late_keys_note(f"the MCP server `{name}`", hidden, f"/mcp restart {name}"))
     if problem is not None:
         raise ToolError("\n".join([str(problem), *notes])) from None
     return _append_notes(result, notes)

@@ -22,10 +22,10 @@ from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.effects import Effects
 from tools.patterns import late
 from tools.results import Card, ImageBlock, ImagePart, TextBlock, ToolResult, text_result
-from tools.running.commands import finish_despite_cancellation
-from tools.schema import schema_of
-from tools.text import escape_controls, last_lines, one_line
-from tools.workspace import workspace_of
+from tools.running.running_command import finish_despite_cancellation
+from tools.schema import make_arguments_schema
+from tools.text import escape_controls, last_text_lines, one_line
+from tools.workspace import workspace_of_context
 
 if TYPE_CHECKING:
     from app.mcp.result_conversion import AnswerConverter
@@ -101,7 +101,7 @@ class McpTools:
             name=SEARCH,
             label="mcp search",
             description="Find tools of MCP servers by what they do; shows their arguments. Starts no server.",
-            schema=schema_of(McpSearchArguments),
+            schema=make_arguments_schema(McpSearchArguments),
             arguments=McpSearchArguments,
             effects=no_effects,
             run=self._run_search,
@@ -172,7 +172,7 @@ class McpTools:
             name=CALL,
             label="mcp",
             description="Call a tool of an MCP server, as mcp_search shows it.",
-            schema=schema_of(McpCallArguments),
+            schema=make_arguments_schema(McpCallArguments),
             arguments=McpCallArguments,
             effects=self._effects_of_call,
             run=self._run_call,
@@ -275,7 +275,7 @@ class McpTools:
             name=RESOURCE,
             label="mcp resource",
             description="Read a resource of an MCP server by its URI, or list what it has.",
-            schema=schema_of(McpResourceArguments),
+            schema=make_arguments_schema(McpResourceArguments),
             arguments=McpResourceArguments,
             effects=no_effects,
             run=self._run_resource,
@@ -311,7 +311,7 @@ class McpTools:
             name=_resource_reader_name(server),
             label=f"{server} · resource",
             description="Read a resource of this server.",
-            schema=schema_of(ResourceAddress),
+            schema=make_arguments_schema(ResourceAddress),
             arguments=ResourceAddress,
             run=run,
             show=lambda arguments, result: resource_card({**arguments, "server": server}, result),
@@ -350,12 +350,12 @@ async def _await_with_tool_errors(asked: Awaitable[_Result]) -> _Result:
 def _answer_converter(server: str, context: ToolContext) -> "AnswerConverter":
     from app.mcp.result_conversion import AnswerConverter  # noqa: PLC0415  (with the first answer)
 
-    workspace = workspace_of(context)
+    workspace = workspace_of_context(context)
     return AnswerConverter(
         server,
         workspace.artifacts,
         reads_images=context.model_reads_images,
-        resizes_images=workspace.read().resizes_images,
+        resizes_images=workspace.read_settings().resizes_images,
     )
 
 
@@ -498,7 +498,7 @@ def card_function(server: str, name: str) -> Callable[[Mapping[str, Any], ToolRe
 
 
 def _call_card(title: str, arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    shown = last_lines(result.text) if result is not None and not result.is_error else ()
+    shown = last_text_lines(result.text) if result is not None and not result.is_error else ()
     return Card(
         title=one_line(title),
         subject=_call_subject(arguments),

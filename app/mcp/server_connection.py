@@ -35,7 +35,7 @@ from tools.base import ToolError
 from tools.box.places import newly_hidden, with_shared_files
 from tools.box.policy import Box
 from tools.operations import CommandLine
-from tools.running.process import BoxFailed
+from tools.running.local_processes import SandboxFailed
 from tools.text import one_line
 
 if TYPE_CHECKING:
@@ -545,7 +545,7 @@ class ConnectionAttempt:
             return await ServerProcess.start(self._ground.processes(), command, self._log)
         except ToolError as problem:
             raise ServerUnavailable(str(problem)) from None
-        except BoxFailed as problem:
+        except SandboxFailed as problem:
             raise ServerUnavailable(f"the sandbox could not be created: {problem.strerror}") from None
         except OSError as problem:
             what = f"the folder {where}" if not where.is_dir() else config.command

@@ -12,12 +12,12 @@ import msgspec
 
 from app.mcp.config_entries import ServerConfig
 from app.mcp.server_manifest import ManifestStore, without_invisible
-from tools.text import plain_output
+from tools.text import render_plain_output
 
 if TYPE_CHECKING:
     from app.mcp.stdio_process import Transport
     from tools.box.policy import Box
-    from tools.running.process import LocalProcesses
+    from tools.running.local_processes import LocalProcesses
 
 LOG_TAIL_BYTES = 20 * 1024
 MAX_LOG_FILE_BYTES = 1_000_000
@@ -64,7 +64,9 @@ class ServerLog:
             line
             for text in texts
             if (
-                line := self._mask(without_invisible(plain_output(text)).rstrip())[:_MAX_LOG_LINE_BYTES]
+                line := self._mask(without_invisible(render_plain_output(text)).rstrip())[
+                    :_MAX_LOG_LINE_BYTES
+                ]
             ).strip()
         ]
         for line in lines:

@@ -1,6 +1,6 @@
 """Runs a server that is a program on this machine: its lines, its standard error, its end.
 
-It runs under the keeper (`tools.running.keeper`), which ends it with all its child processes, even when bayou
+It runs under the keeper (`tools.running.supervisor`), which ends it with all its child processes, even when bayou
 dies. Of the protocol only the framing is known here (`StdioTransport`). The SDK's own transport is not used:
 it starts programs outside of the sandbox, leaves child processes behind when the server ends by itself, and
 joins lines without a limit.
@@ -17,7 +17,7 @@ from typing import Any
 from app.mcp.server_context import ServerLog
 from app.mcp.server_errors import validation_reason
 from tools.operations import CommandLine, RunningProcess
-from tools.running.process import LocalProcesses, create_pipe
+from tools.running.local_processes import LocalProcesses, create_large_pipe
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 READ_AHEAD_BYTES = 8 * 1024 * 1024
@@ -58,7 +58,7 @@ class ServerProcess:
     @staticmethod
     async def start(processes: LocalProcesses, command: CommandLine, log: ServerLog) -> "ServerProcess":
         """Starts the process. Raises `OSError`, including `BoxFailed`."""
-        ends = [*os.pipe(), *create_pipe(), *os.pipe()]
+        ends = [*os.pipe(), *create_large_pipe(), *os.pipe()]
         his_in, my_in, my_out, his_out, my_errors, his_errors = ends
         try:
             process = await processes.start_piped(command, his_in, his_out, his_errors)

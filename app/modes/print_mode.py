@@ -32,7 +32,7 @@ from app.values.events import AutoRetryStart, Event, ExtensionError, MessageEnd,
 from app.values.messages import AssistantMessage, CustomMessage
 from app.values.todos import CHECK_MESSAGE_TYPE, Goal
 from app.values.wire import from_wire
-from tools.text import for_terminal
+from tools.text import escape_for_terminal
 
 _CHARS_PER_WRITE = 65536
 """The number of characters encoded at once, so that a large answer is not copied as a whole."""
@@ -110,7 +110,7 @@ def _append_plan(said: str | None, proposed: PlanProposed | None) -> str | None:
 def _write_text(descriptor: int, text: str) -> str | None:
     """Writes the text; returns an error text, empty when the reader has gone, or None on success."""
     if os.isatty(descriptor):
-        text = for_terminal(text)  # the model's output must not control a person's terminal
+        text = escape_for_terminal(text)  # the model's output must not control a person's terminal
     try:
         for start in range(0, len(text), _CHARS_PER_WRITE):
             rest = memoryview(text[start : start + _CHARS_PER_WRITE].encode("utf-8", "replace"))

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Coroutine, Iterable
 from typing import Any, TypeVar
 
-from tools.text import json_for_terminal
+from tools.text import escape_json_for_terminal
 
 T = TypeVar("T")
 READER_TIMEOUT = 30.0
@@ -90,7 +90,7 @@ class LineWriter:
         if self.is_broken:
             return
         if self._is_terminal:
-            line = (json_for_terminal(b"".join(line).decode("utf-8", "replace")).encode(),)
+            line = (escape_json_for_terminal(b"".join(line).decode("utf-8", "replace")).encode(),)
         for piece in line:
             if piece:
                 self._waiting.append(memoryview(piece))

@@ -34,7 +34,7 @@ from app.permits.shell_words import (
     reached_paths_regex,
 )
 from app.permits.verdicts import Removal
-from tools.protected.later import VCS_FOLDERS
+from tools.protected.autorun_files import VCS_FOLDERS
 
 _PROC_ROOT_LINK = re.compile(r"/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/root(?=/|$)")
 _PROC_CWD_LINK = re.compile(r"/proc/(?:self|thread-self)(?:/task/\d+)?/cwd(?=/|$)")

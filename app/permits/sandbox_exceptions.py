@@ -20,7 +20,7 @@ from app.permits.permission_decisions import (
 from app.permits.verdicts import CallPart, verdict_of
 from tools.box.host_groups import HOST_GROUPS, group_of_host
 from tools.box.requests import BoxRequest
-from tools.protected.keys import KEY_NAMES, KEY_PLACES
+from tools.protected.key_tables import KEY_NAMES, KEY_PLACES
 
 DECIDED_BY_LEAVE_REQUEST: Final = "the request to leave the sandbox"
 DECIDED_BY_SANDBOX_REQUEST: Final = "the sandbox, which refused it"

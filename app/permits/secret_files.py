@@ -16,9 +16,14 @@ from app.permits.shell_words import (
     word_regex,
 )
 from tools.patterns import late
+from tools.protected.autorun_files import (
+    HOME_AUTORUN_FILES,
+    PROJECT_AUTORUN_FILES,
+    AutorunFile,
+    matches_row_name,
+)
 from tools.protected.key_names import is_key_name
-from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OWN_FILES
-from tools.protected.later import HOME_AUTORUN_FILES, PROJECT_AUTORUN_FILES, AutorunFile, matches_row_name
+from tools.protected.key_tables import KEY_NAMES, KEY_PLACES, SHOWN_OWN_FILES
 
 Likelihood = Literal["no", "maybe", "likely"]
 

@@ -5,7 +5,7 @@ import stat
 from pathlib import Path
 
 from app.resources.paths import Paths
-from tools.protected.keys import SHOWN_OWN_FILES
+from tools.protected.key_tables import SHOWN_OWN_FILES
 
 _PRIVATE_MODE = 0o700
 

@@ -170,7 +170,7 @@ class BayouApp(App[int]):
 
     def on_ready(self) -> None:
         if isinstance(driver := driver_of(self), TerminalDriver):
-            driver.page_ready()
+            driver.allow_key_delivery()
 
     def exit(self, result: int | None = None, return_code: int = 0, message: Any = None) -> None:
         self.prepare_exit(result or return_code)
@@ -269,7 +269,7 @@ class BayouApp(App[int]):
                 env = self.terminal.program_env
                 make_folder = self.assembled.workspace.private_folder
                 paste_and_editor.edit_in_external_editor(
-                    editor, message.text, self, say, wanted=wanted, env=env, make_folder=make_folder
+                    editor, message.edited_text, self, say, wanted=wanted, env=env, make_folder=make_folder
                 )
             case PromptEditor.HistoryRequested():
                 ask = self.page.screens.ask

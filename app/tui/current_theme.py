@@ -265,12 +265,12 @@ _DEVICE_ATTRIBUTES_REPLY = late(rb"\x1b\[\?[\d;]*c")
 
 def query_terminal_appearance(held: EarlyTerminal, patience: float = 0.1) -> Appearance | None:
     """Returns None if the terminal does not reply within `patience` seconds."""
-    deadline = held.asked_at + patience
-    while held.is_held and not _DEVICE_ATTRIBUTES_REPLY.search(held.input_so_far):
+    deadline = held.background_asked_at + patience
+    while held.is_holding_terminal and not _DEVICE_ATTRIBUTES_REPLY.search(held.received_input):
         left = deadline - time.monotonic()
         if not held.wait_for_input(max(0.0, left)) and left <= 0:
             break
-    color = parse_background_reply(held.input_so_far)
+    color = parse_background_reply(held.received_input)
     return None if color is None else "dark" if is_dark(color) else "light"
 
 

@@ -72,7 +72,7 @@ class DisplaySettingsApplier(msgspec.Struct, frozen=True):
             wished if _ANIMATION_LEVELS.index(wished) < _ANIMATION_LEVELS.index(most) else most
         )
         self.editor.surface.set_blinking(display.cursor_blink and wished != "none")
-        self.editor.history.size = settings.editor.history_size
+        self.editor.history.max_prompts = settings.editor.history_size
         self.editor.keyboard.vi.set_enabled(settings.editor.vi_mode)
         self.editor.paste_chip_lines = settings.editor.paste_chip_lines
         self.editor.surface.set_side_padding(settings.editor.editor_padding_x)

@@ -30,7 +30,7 @@ from widgets.editor.prompt import PromptEditor
 from widgets.status.approval import ApprovalBar
 from widgets.status.queue import QueueView
 from widgets.status.side_panel import SidePanel
-from widgets.terminal.terminal_control import editor_command
+from widgets.terminal.terminal_control import find_editor_command
 from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
 
@@ -113,7 +113,9 @@ class FeatureServices(msgspec.Struct, frozen=True, kw_only=True):
     def edit_file(self, path: Path, line: int = 1) -> str:
         """Opens a file in the user's editor; returns an error message or an empty text."""
         env = self.program_env()
-        return self.open_in_editor(path, line, editor_command(configured_editor(self.assembled), env), env)
+        return self.open_in_editor(
+            path, line, find_editor_command(configured_editor(self.assembled), env), env
+        )
 
     def save_default(self, name: str, value: Any) -> None:
         """Saves a setting as the user's default; None removes the user's value. Raises

@@ -33,7 +33,7 @@ from app.values.events import (
 )
 from app.values.messages import AssistantMessage
 from tools.amounts import tokens
-from widgets.terminal.terminal_control import open_externally
+from widgets.terminal.terminal_control import open_in_external_editor
 from widgets.textual_internals import node_bindings
 from widgets.transcript.blocks import NoteKind
 
@@ -73,7 +73,7 @@ def make_feature_services(app: "BayouApp") -> FeatureServices:
         clock=lambda: app.clock(),
         home=app.home,
         program_env=lambda: app.terminal.program_env,
-        open_in_editor=partial(open_externally, app),
+        open_in_editor=partial(open_in_external_editor, app),
         front_screen=lambda: app.screen,
         screens=lambda: app.screen_stack,
         leave_app=lambda: app.exit(0),

@@ -38,7 +38,7 @@ from tools.files.existence import exists
 from widgets.terminal.early_terminal import EarlyTerminal
 from widgets.terminal.terminal_control import restore_terminal
 from widgets.terminal.terminal_driver import TerminalDriver
-from widgets.terminal.terminal_output import OutputDiff
+from widgets.terminal.terminal_output import TerminalOutputDiff
 from widgets.textual_internals import set_fault_handler
 from widgets.transcript.leaves.safe_text import clean
 
@@ -97,7 +97,7 @@ def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
     if terminal.true_color != "auto":
         current_theme.set_color_depth(app, is_true_color=terminal.true_color == "on")
     if terminal.scroll_regions:
-        OutputDiff(app, app.terminal.images.overlay).install()
+        TerminalOutputDiff(app, app.terminal.images.overlay).install_output_diff()
     code = asyncio.run(_run_app(app, leaving, faults, mouse=terminal.mouse))
     leaving.say_goodbye()
     if faults.refused is not None:
@@ -162,8 +162,8 @@ class TimedShutdown:
         """Runs the remaining steps of a shutdown that hangs, and ends the process."""
         if not self._goodbye.acquire(blocking=False):
             return
-        if not self._early_terminal.is_given_back:
-            restore_terminal(self._early_terminal.attributes)
+        if not self._early_terminal.is_terminal_restored:
+            restore_terminal(self._early_terminal.terminal_attributes)
         problems = "".join(f"bayou: {safe_text(problem)}\n" for problem in self._problems)
         os.write(1, f"{resume_hint(self._assembled)}{problems}".encode())
 

@@ -10,7 +10,7 @@ from textual.app import App
 from app.engine.core.prompt_intake import SessionBusy
 from app.tui.page_protocols import KeyLabel
 from app.values.user_errors import UserError
-from widgets.terminal.terminal_driver import reraise
+from widgets.terminal.terminal_driver import raise_in_app
 
 
 def failure_text_of(problem: Exception, key_label: KeyLabel) -> str:
@@ -21,7 +21,7 @@ def failure_text_of(problem: Exception, key_label: KeyLabel) -> str:
 
 def report_task_fault(app: App[Any], is_ready: asyncio.Event, problem: Exception) -> None:
     if app.is_running or not is_ready.is_set():  # otherwise its screen was closed, which is no error
-        app.call_later(reraise, problem)
+        app.call_later(raise_in_app, problem)
 
 
 class Tasks:

@@ -28,7 +28,7 @@ from app.undo.content_store import MissingContent
 from app.values.content import text_of
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import ToolResultMessage, UserMessage
-from tools.amounts import changed_files
+from tools.amounts import format_changed_files
 
 LoadContent = Callable[[str], bytes]
 """Returns content by its hash; raises `MissingContent`."""
@@ -339,7 +339,7 @@ class ChangeCounts(msgspec.Struct, frozen=True, kw_only=True):
     def summary(self) -> str:
         """The counts as a text: `3 files +40 −12`."""
         least = "at least " if self.is_minimum else ""
-        return least + changed_files(self.files, self.added, self.removed)
+        return least + format_changed_files(self.files, self.added, self.removed)
 
 
 def count_changes(entries: Iterable[Entry]) -> ChangeCounts:

@@ -17,8 +17,8 @@ from app.undo.git_scan import GitScanFailed, GitScanner
 from app.values.user_errors import UserError
 from tools.files.atomic_replacement import is_temporary_name
 from tools.files.existence import exists
-from tools.git.command import git_command
-from tools.git.repository import find_repository
+from tools.git.git_command import make_git_command
+from tools.git.git_repository import find_repository
 
 MAX_FILES = 20_000
 _PLAIN_SCAN_LIMITS = ScanLimits(file_bytes=1 << 20, all_bytes=200 << 20, files=MAX_FILES)
@@ -276,12 +276,16 @@ def _open_git_scanner(
     max_bytes: int,
 ) -> GitScanner | None:
     repository = find_repository(folder)
-    if repository is None or repository.is_bare or agent.is_relative_to(os.path.realpath(repository.top)):
+    if (
+        repository is None
+        or repository.is_bare
+        or agent.is_relative_to(os.path.realpath(repository.work_tree))
+    ):
         return None
     if repository.risky_settings(home) and not may_ask_git():
         return None
     configuration = repository.configuration(home)
-    if git_command(repository.top, "status", repository=configuration, home=home) is None:
+    if make_git_command(repository.work_tree, "status", repository=configuration, home=home) is None:
         return None
     scanner = GitScanner(
         repository,

@@ -12,9 +12,9 @@ from app.undo.content_store import blob_hash
 from app.undo.disk_files import UnsupportedFile, read_disk_state
 from app.undo.patches import FilePatch, PatchSide, patch_of
 from app.values.user_errors import UserError
-from tools.git.command import git_command
-from tools.git.config import Configuration
-from tools.git.repository import Repository, find_repository
+from tools.git.git_command import make_git_command
+from tools.git.git_config import GitConfiguration
+from tools.git.git_repository import GitRepository, find_repository
 
 _GIT_TIMEOUT = 60.0
 _MAX_DIFF_BYTES = 64 << 20
@@ -43,13 +43,15 @@ class GitRefused(UserError):
 class _GitQueries(msgspec.Struct, frozen=True, kw_only=True):
     """Runs git commands that read one repository."""
 
-    repository: Repository
-    configuration: Configuration
+    repository: GitRepository
+    configuration: GitConfiguration
     home: Path
 
     def __call__(self, *words: str) -> bytes:
         """Runs a git command and returns its output. Raises `GitRefused`."""
-        command = git_command(self.repository.top, *words, repository=self.configuration, home=self.home)
+        command = make_git_command(
+            self.repository.work_tree, *words, repository=self.configuration, home=self.home
+        )
         if command is None:
             raise GitRefused("Git is not installed on this machine.")
         try:
@@ -97,26 +99,26 @@ def diff_against_git(
         return _diff_of_revision(ask, revision, root)
     head = ask.object_id("HEAD^{commit}") or ask.empty_tree_id()
     patches = dict(_parse_diff(ask(*_DIFF_COMMAND, head)))
-    files = [_file_difference(name, one, repository.top, root) for name, one in patches.items()]
+    files = [_file_difference(name, one, repository.work_tree, root) for name, one in patches.items()]
     new = [
         os.fsdecode(name)
         for name in ask(*_NEW_FILES_COMMAND).split(b"\0")
         if name and not name.endswith(b"/")
     ]
     for name in new[:_MAX_NEW_FILES]:
-        one = _new_file_patch(name, repository.top, max_bytes)
+        one = _new_file_patch(name, repository.work_tree, max_bytes)
         patches[name] = one
-        files.append(_file_difference(name, one, repository.top, root, is_new=True))
+        files.append(_file_difference(name, one, repository.work_tree, root, is_new=True))
     if len(new) > _MAX_NEW_FILES:
         why = f"more than {_MAX_NEW_FILES:,} new files: the rest is not shown"
         files.append(FileDifference(path=f"{len(new) - _MAX_NEW_FILES:,} more", deed="new", why=why))
-    names = {_absolute_path(name, repository.top, root): name for name in patches}
+    names = {_absolute_path(name, repository.work_tree, root): name for name in patches}
 
     def sides(path: str) -> FileSides | None:
         return _committed_and_present(ask, head, names[path], root, max_bytes) if path in names else None
 
     return Differences(
-        title=f"Changed since the last commit of {repository.head()}",
+        title=f"Changed since the last commit of {repository.checked_out_name()}",
         files=tuple(sorted(files, key=lambda file: file.path)),
         patch=lambda path: patches.get(names.get(path, ""), FilePatch()),
         sides=sides,
@@ -125,7 +127,7 @@ def diff_against_git(
 
 def _committed_and_present(ask: _GitQueries, head: str, name: str, root: Path, max_bytes: int) -> FileSides:
     """Returns a file as it was committed and as it is on the disk."""
-    top = ask.repository.top
+    top = ask.repository.work_tree
     try:
         now = read_disk_state(f"{top}/{name}", max_bytes)
         after = None if now.image is None else PatchSide(image=now.image, data=now.data)
@@ -151,7 +153,7 @@ def _committed_image(mode: str, data: bytes, now: FileImage | None) -> PatchSide
 
 
 def _diff_of_revision(ask: _GitQueries, revision: str, root: Path) -> Differences:
-    top = ask.repository.top
+    top = ask.repository.work_tree
     commit, head = ask.object_id("--end-of-options", f"{revision}^{{commit}}"), ask.object_id("HEAD^{commit}")
     if commit is None or head is None:
         raise GitRefused(f"{revision} is not a branch or commit here.")

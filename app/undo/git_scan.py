@@ -2,7 +2,7 @@
 clean.
 
 The index is copied first, so that a commit, checkout or stash inside a command hides no change. Filters
-are off (`tools.git.command`): contents that a filter would have made are not available, except LFS
+are off (`tools.git.git_command`): contents that a filter would have made are not available, except LFS
 objects in the repository."""
 
 import asyncio
@@ -21,9 +21,9 @@ from app.undo.disk_files import MAX_FOLDER_ENTRIES, find_folders
 from app.undo.folder_scans import FolderScan, ScanLimits, ScannedContents, ScannedName
 from app.values.user_errors import UserError
 from tools.files.atomic_replacement import is_temporary_name
-from tools.git.command import git_command
-from tools.git.config import Configuration
-from tools.git.repository import Repository
+from tools.git.git_command import make_git_command
+from tools.git.git_config import GitConfiguration
+from tools.git.git_repository import GitRepository
 
 _STATUS_COMMAND = (
     "status",
@@ -61,8 +61,8 @@ class GitScanner:
 
     def __init__(
         self,
-        repository: Repository,
-        configuration: Configuration,
+        repository: GitRepository,
+        configuration: GitConfiguration,
         holder: ScannedContents,
         *,
         root: Path,
@@ -72,7 +72,7 @@ class GitScanner:
     ) -> None:
         """`folder`: where the copy of the index is stored; `root`: the session's folder, a real path."""
         self.repository = repository
-        self._repository_root = os.path.realpath(repository.top)
+        self._repository_root = os.path.realpath(repository.work_tree)
         self._configuration = configuration
         self._holder = holder
         self._root = str(root)
@@ -87,7 +87,7 @@ class GitScanner:
         """Copies the repository's index for the scan. Blocks. Raises `OSError`."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         copy = self._folder / f"{os.getpid()}-{secrets.token_hex(6)}"
-        source = self.repository.folder / "index"
+        source = self.repository.git_folder / "index"
         if source.exists():
             # The time is copied too, because git compares files as young as the index by content.
             shutil.copy2(source, copy)
@@ -192,7 +192,7 @@ class GitScanner:
         if tracked.mode == "120000":
             return await asyncio.to_thread(self._store_content, data, "link", 0)
         if filter_name == "lfs" and size != len(data):
-            data = _lfs_content(data, self.repository.common / "lfs" / "objects", self._max_bytes)
+            data = _lfs_content(data, self.repository.common_git_folder / "lfs" / "objects", self._max_bytes)
         if data is None or filter_name not in ("", "lfs"):
             return f"it uses the git filter {filter_name}, which bayou does not run"
         if not filter_name and size is not None and size != len(data):
@@ -251,8 +251,8 @@ class GitScanner:
 
     def _branch_and_commit(self) -> str:
         """Returns the branch and its commit, read from git's files."""
-        branch = self.repository.head()
-        for file in (self.repository.folder / "logs" / "HEAD", self.repository.folder / "HEAD"):
+        branch = self.repository.checked_out_name()
+        for file in (self.repository.git_folder / "logs" / "HEAD", self.repository.git_folder / "HEAD"):
             try:
                 last = file.read_bytes().rstrip(b"\n").rsplit(b"\n", 1)[-1].decode("utf-8", "replace")
             except OSError:
@@ -305,7 +305,7 @@ class GitScanner:
         return found
 
     async def _run_git(self, *words: str, given: bytes = b"") -> bytes:
-        command = git_command(
+        command = make_git_command(
             Path(self._repository_root), *words, repository=self._configuration, home=self._home
         )
         if command is None:

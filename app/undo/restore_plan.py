@@ -34,7 +34,7 @@ from app.undo.disk_files import (
 from app.undo.file_history import FileHistory, HistorySegment, RestoreTarget, TreePath
 from app.values.user_errors import UserError
 from tools.edits.diffs import diff_texts
-from tools.edits.merging import three_way_merge
+from tools.edits.merging import merge_three_way
 
 RowState = Literal["ready", "conflict", "same", "unheld", "refused"]
 _MAX_DIFF_BYTES = 1 << 20
@@ -471,7 +471,7 @@ def _merge_segment(
         )
     except MissingContent:
         return None
-    return three_way_merge(base, text, other) if base is not None and other is not None else None
+    return merge_three_way(base, text, other) if base is not None and other is not None else None
 
 
 def _decoded_text(data: bytes | None) -> str | None:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from app.web.access import WebAccess
-from tools.argument_aliases import alias_resolver
+from tools.argument_aliases import make_alias_resolver
 from tools.arguments import text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.effects import Effects
 from tools.limits import count_lines, format_size, truncate_head
-from tools.results import Card, FileBlock, ToolResult, failed_card, text_result
-from tools.schema import schema_of
+from tools.results import Card, FileBlock, ToolResult, make_failed_card, text_result
+from tools.schema import make_arguments_schema
 from tools.text import escape_controls, one_line
 
 if TYPE_CHECKING:
@@ -52,11 +52,11 @@ def fetch_tool(access: Callable[[], WebAccess]) -> Tool:
             "is, at most 50 KB at once (offset continues). Addresses of private networks are refused; a redirect "
             "to another host is reported and not followed."
         ),
-        schema=schema_of(FetchArguments),
+        schema=make_arguments_schema(FetchArguments),
         arguments=FetchArguments,
         effects=effects,
         kind="fetch",
-        prepare=alias_resolver(FetchArguments, {"uri": "url", "address": "url", "link": "url"}),
+        prepare=make_alias_resolver(FetchArguments, {"uri": "url", "address": "url", "link": "url"}),
         run=run,
         show=_fetch_card,
         snippet="Read a page of the web",
@@ -95,7 +95,7 @@ def _fetch_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card
     if result is None:
         return Card(title="web fetch", subject=subject)
     if result.is_error:
-        return failed_card("web fetch", subject, result)
+        return make_failed_card("web fetch", subject, result)
     details = result.details or {}
     _, _, body = result.text.partition("\n\n")
     summary = " · ".join(

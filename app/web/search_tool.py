@@ -10,7 +10,7 @@ import msgspec
 from app.web.search_results import SearchEngine, SearchResults
 from app.web.search_services import MAX_RESULTS
 from tools.amounts import pluralized
-from tools.argument_aliases import alias_resolver
+from tools.argument_aliases import make_alias_resolver
 from tools.arguments import text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.effects import Effects
@@ -21,10 +21,10 @@ from tools.results import (
     MarkdownBlock,
     TextBlock,
     ToolResult,
-    failed_card,
+    make_failed_card,
     text_result,
 )
-from tools.schema import schema_of
+from tools.schema import make_arguments_schema
 from tools.text import escape_controls
 
 SEARCH_TOOL = "web_search"
@@ -81,11 +81,11 @@ def search_tool(engine: Callable[[], SearchEngine | None]) -> Tool:
             "Search the web. Returns titles, addresses and excerpts; read a page with web_fetch before "
             "relying on it."
         ),
-        schema=schema_of(SearchArguments),
+        schema=make_arguments_schema(SearchArguments),
         arguments=SearchArguments,
         effects=effects,
         kind="search",
-        prepare=alias_resolver(
+        prepare=make_alias_resolver(
             SearchArguments,
             {"q": "query", "search": "query", "text": "query", "max_results": "count", "limit": "count"},
         ),
@@ -121,7 +121,7 @@ def _search_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Car
     if result is None:
         return Card(title="web search", subject=subject)
     if result.is_error:
-        return failed_card("web search", subject, result)
+        return make_failed_card("web search", subject, result)
     details = result.details or {}
     pages = [one for one in details.get("results", ()) if isinstance(one, dict)]
     queries = [str(one) for one in details.get("queries", ()) if one]

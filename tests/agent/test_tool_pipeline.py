@@ -116,7 +116,7 @@ async def test_a_threads_result_after_an_abort_is_ignored() -> None:
     def work(arguments: Any, context: ToolContext, stop: StopFlag) -> ToolResult:
         has_begun.set()
         while True:
-            stop.check()
+            stop.raise_if_stopped()
 
     stage = ScriptedLoop(call("odd"), tools=[tool("odd", ThreadedTool(work))])
     stage.ports = msgspec.structs.replace(stage.ports, secret_masks=masks)

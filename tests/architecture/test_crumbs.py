@@ -30,13 +30,10 @@ BOUNDARIES = {
     "app/tui/features/permissions/secrets.py": "a page, made at its first use",
     "app/tui/terminal/shown_program.py": "loads the terminal emulator, with the first program",
     "tools/edits/anchored_pages.py": "knows snapshots and anchors, which pages of a `read` know nothing of",
-    "tools/filemap/scanners/asciidoc.py": "a scanner of one format",
     "tools/filemap/scanners/gherkin.py": "a scanner of one format",
-    "tools/kernel/notebook.py": "writes one format, and knows no session",
+    "tools/kernel/notebook_cells.py": "writes one format, and knows no session",
     "tools/repomap/first_question.py": "loads SQLite and parsers late",
-    "tools/repomap/folders.py": "loads SQLite and parsers late",
-    "tools/ast_search/search_client.py": "the entry point of a process",
-    "widgets/graphics/sixel.py": "an adapter to one protocol of terminals, with its tables",
+    "tools/repomap/folder_results.py": "loads SQLite and parsers late",
     "widgets/graphics/tmux.py": "an adapter to one protocol of terminals",
 }
 """Each with what makes it a boundary."""

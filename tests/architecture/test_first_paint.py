@@ -31,7 +31,13 @@ IDLE = PROGRAM.replace(
 )
 """The same, when all has been done that is done without being asked."""
 
-OF_MAPS = ("sqlite3", "tools.filemap.map", "tools.repomap", "tree_sitter", "tree_sitter_language_pack")
+OF_MAPS = (
+    "sqlite3",
+    "tools.filemap.file_mapper",
+    "tools.repomap",
+    "tree_sitter",
+    "tree_sitter_language_pack",
+)
 """What the first question to a map brings along."""
 
 BEHIND_IT = (
@@ -54,7 +60,7 @@ BEHIND_IT = (
     "tools.builtin",
     "tools.edits.dialects.matching",
     "tools.registry",
-    "tools.running.commands",
+    "tools.running.running_command",
     "tools.schema",
     "tools.ast_search",
     "widgets.editor.vi.mode",

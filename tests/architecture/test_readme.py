@@ -7,7 +7,7 @@ import pytest
 
 from app.tui.app import BayouApp
 from tests.architecture.sources import ROOT
-from widgets.editor.keys import KEYS
+from widgets.editor.keys import EDITOR_KEYS
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "AGENTS.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -17,7 +17,7 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 
 def bound_keys() -> set[str]:
     keys: set[str] = set()
-    for binding in (*BayouApp.BINDINGS, *KEYS.bindings):
+    for binding in (*BayouApp.BINDINGS, *EDITOR_KEYS.bindings):
         spelling = binding[0] if isinstance(binding, tuple) else binding.key
         keys.update(key.strip() for key in spelling.split(","))
     return keys

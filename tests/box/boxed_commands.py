@@ -11,8 +11,8 @@ from app.resources.settings.effective_settings import EffectiveSettings
 from tools.box.abilities import system_abilities
 from tools.box.plan import ConfinementMethod, limit_abilities
 from tools.files.artifacts import Artifacts
-from tools.running.commands import CommandOutcome, RunningCommand, start_command
-from tools.running.shell import ShellSettings, SpawnPlan, child_environment
+from tools.running.running_command import CommandOutcome, RunningCommand, start_command
+from tools.running.shell_settings import ShellSettings, SpawnPlan, command_environment
 from tools.workspace import Workspace
 
 
@@ -21,7 +21,7 @@ class BoxedCommands:
         self, home: Path, project: Path, step: ConfinementMethod, *, is_persistent: bool = False
     ) -> None:
         abilities = limit_abilities(system_abilities(), step)
-        settings = ShellSettings(path="/bin/bash", is_persistent=is_persistent)
+        settings = ShellSettings(shell_path="/bin/bash", is_persistent=is_persistent)
         own = home / ".bayou" / "agent"
         self.workspace = Workspace(
             project,
@@ -48,7 +48,7 @@ class BoxedCommands:
         plan = SpawnPlan(
             command=command,
             cwd=str(self.workspace.cwd),
-            environment=child_environment(self.workspace.shell()),
+            environment=command_environment(self.workspace.shell_settings()),
         )
         return await start_command(self.workspace, plan, tool="bash", call_id=call_id, **more)
 

@@ -10,7 +10,7 @@ from tests.box.boxed_commands import BoxedCommands
 from tests.box.ordinary import forbids_user_namespaces
 from tools.box.abilities import system_abilities
 from tools.box.plan import CONFINEMENT_METHODS, ConfinementMethod
-from tools.protected.caches import CACHES
+from tools.protected.caches import USER_CACHES
 
 
 def skip_below(step: ConfinementMethod) -> None:
@@ -33,8 +33,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (home / ".ssh" / "id_ed25519").write_text("a key")
     (home / ".cache").mkdir()
     monkeypatch.setenv("HOME", str(home))
-    for cache in CACHES:
-        monkeypatch.delenv(cache.variable, raising=False)
+    for cache in USER_CACHES:
+        monkeypatch.delenv(cache.environment_variable, raising=False)
     return home
 
 

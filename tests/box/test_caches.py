@@ -14,8 +14,8 @@ from tests.box.test_confined import Boxed
 from tests.box.users import USERS, User, boxed_user
 from tools.box.plan import ConfinementMethod
 from tools.box.policy import Box
-from tools.protected.caches import CACHES, STORES
-from tools.running.commands import CommandOutcome
+from tools.protected.caches import PACKAGE_STORES, USER_CACHES
+from tools.running.running_command import CommandOutcome
 
 STEPS: tuple[ConfinementMethod, ...] = ("namespaces", "landlock")
 RUN_LATER = (
@@ -48,7 +48,7 @@ async def test_all_tools_find_caches_of_the_project(
     values = dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
     folder = Path(values["XDG_CACHE_HOME"])
     assert folder.parent == home / ".cache/bayou-box" and folder.stat().st_mode & 0o777 == 0o700
-    assert all(str(folder) in values[cache.variable] for cache in CACHES)
+    assert all(str(folder) in values[cache.environment_variable] for cache in USER_CACHES)
     assert await hands.code('mkdir -p "$CARGO_HOME" && echo kept > "$CARGO_HOME/x"') == 0
     again = BoxedCommands(home, project, step)
     other = BoxedCommands(home, home / "other", step)
@@ -158,7 +158,7 @@ async def test_with_the_home_as_workspace_they_last_as_long_as_the_session(
     writes = (f"echo evil > {place}/evil" for place in places)
     outcome = await hands.outcome("; ".join(("mv .local moved", *writes)))
     if step == "landlock":
-        assert {Path(path).name for path in outcome.planted} == {"evil", "store"}
+        assert {Path(path).name for path in outcome.new_autorun_files} == {"evil", "store"}
     else:
         assert not (home / "moved").exists() and list(home.rglob("evil")) == []
 
@@ -169,7 +169,7 @@ async def test_with_the_home_as_workspace_a_cache_that_was_not_there_is_moved_aw
     hands = boxed()
     hands.workspace.cwd = home
     outcome = await hands.outcome("mkdir -p .m2/repository/a .npm/_npx; echo evil > .npm/_npx/x; echo x > x")
-    assert {one.path for one in outcome.set_aside} == {f"{home}/.m2/repository", f"{home}/.npm"}
+    assert {one.path for one in outcome.moved_autorun_files} == {f"{home}/.m2/repository", f"{home}/.npm"}
     assert (home / "x").exists() and not (home / ".npm").exists()
 
 
@@ -224,10 +224,10 @@ def test_a_whole_cache_is_allowed_with_a_typed_word_only(boxed: Boxed, home: Pat
 
 
 async def test_a_store_is_written_by_an_allowed_call_of_its_package_manager(boxed: Boxed, home: Path) -> None:
-    for store in STORES:
+    for store in PACKAGE_STORES:
         (home / store.folder).mkdir(parents=True)
     hands = boxed()
-    for store in STORES:
+    for store in PACKAGE_STORES:
         command = f"echo x > ~/{store.folder}/x"
         assert await hands.code(command) != 0
         hands.let_run("other", uses_network=True, programs=frozenset({"npm"}))

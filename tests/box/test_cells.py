@@ -5,14 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.box.boxed_commands import BoxedCommands
-from tools.kernel.eval_results import eval_result
-from tools.kernel.evaluation import EvalRequest, Evaluation
+from tools.kernel.eval_results import make_eval_result
+from tools.kernel.evaluation import EvalRequest, EvalRun
 from tools.workspace import Workspace
 
 
 async def result(workspace: Workspace, code: str) -> str:
-    evaluation = Evaluation(EvalRequest(code=code), workspace, call_id="c", caller=None)
-    return eval_result(await evaluation.run(), workspace).text
+    evaluation = EvalRun(EvalRequest(code=code), workspace, call_id="c", caller=None)
+    return make_eval_result(await evaluation.run_all_cells(), workspace).text
 
 
 async def test_files_that_run_later_are_moved_away_behind_the_cell_that_made_them(
@@ -72,7 +72,7 @@ async def test_a_shell_that_lasts_begins_anew_where_keys_came_after_it(
         await asyncio.to_thread(hands.workspace.guard.changes_between)
         (project / ".envrc").write_text("mine")
         outcome = await hands.outcome("echo evil >> .envrc")
-        assert outcome.planted == (str(project / ".envrc"),)
+        assert outcome.new_autorun_files == (str(project / ".envrc"),)
     finally:
         hands.close()
 

@@ -275,7 +275,7 @@ async def test_a_start_up_file_that_a_command_makes_in_the_home_is_moved_away(
     outcome = await hands.outcome(
         "echo evil > .bash_profile; mkdir -p .config/fish; echo x > .config/fish/a.fish"
     )
-    moved = [one.path for one in outcome.set_aside]
+    moved = [one.path for one in outcome.moved_autorun_files]
     assert f"{home}/.bash_profile" in moved and any(path.startswith(f"{home}/.config/fish") for path in moved)
     assert not (home / ".bash_profile").exists()
 
@@ -287,14 +287,20 @@ async def test_settings_and_hooks_of_an_agent_that_no_row_names_are_named(
     made = await hands.outcome(
         "mkdir -p .newagent/hooks && echo x | tee .newagent/settings.json > .newagent/hooks/a"
     )
-    assert {Path(path).name for path in made.planted} == {"settings.json", "a"} and made.set_aside == ()
-    assert (await hands.outcome("echo x > .newagent/notes.md")).planted == ()
+    assert {Path(path).name for path in made.new_autorun_files} == {
+        "settings.json",
+        "a",
+    } and made.moved_autorun_files == ()
+    assert (await hands.outcome("echo x > .newagent/notes.md")).new_autorun_files == ()
     changed = await hands.outcome("echo y > .newagent/hooks/a")
-    assert changed.planted == (f"{project}/.newagent/hooks/a",)
+    assert changed.new_autorun_files == (f"{project}/.newagent/hooks/a",)
 
 
 async def test_prompts_of_agents_and_files_of_nix_are_moved_away(boxed: Boxed, project: Path) -> None:
     made = await boxed().outcome(
         "mkdir -p .claude/skills/a sub && echo x > .claude/skills/a/SKILL.md; echo x > sub/flake.nix"
     )
-    assert {one.path for one in made.set_aside} == {f"{project}/.claude/skills", f"{project}/sub/flake.nix"}
+    assert {one.path for one in made.moved_autorun_files} == {
+        f"{project}/.claude/skills",
+        f"{project}/sub/flake.nix",
+    }

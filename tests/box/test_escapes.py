@@ -30,7 +30,7 @@ from tests.box.shared_objects import shared_objects
 from tools.box.abilities import system_abilities
 from tools.box.plan import CONFINEMENT_METHODS, ConfinementMethod, limit_abilities
 from tools.operations import CommandLine
-from tools.running.process import LocalProcesses, create_pipe
+from tools.running.local_processes import LocalProcesses, create_large_pipe
 from tools.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -142,7 +142,7 @@ async def attempts(step: ConfinementMethod) -> Results:
             own=own,
         )
         processes = LocalProcesses(lambda: abilities)
-        reading, writing = create_pipe()
+        reading, writing = create_large_pipe()
         try:
             box = await boxes.box_for_call("attempts")
             assert box is not None

@@ -72,7 +72,7 @@ DESTROYED = {
 async def test_what_a_program_removes_is_put_back(boxed: Boxed, repository: Path, text: str) -> None:
     before = told(repository)
     outcome = await boxed().outcome(python(text))
-    assert outcome.put_back
+    assert outcome.restored_git_files
     assert told(repository) == before
 
 
@@ -84,8 +84,8 @@ async def test_what_a_program_overwrites_is_put_back(boxed: Boxed, repository: P
         "  open(one, 'w').write(text)\n except OSError: pass"
     )
     outcome = await boxed().outcome(python(spoils))
-    assert outcome.put_back[0].objects > 3
-    assert "HEAD" in outcome.put_back[0].files and "index" in outcome.put_back[0].files
+    assert outcome.restored_git_files[0].objects > 3
+    assert "HEAD" in outcome.restored_git_files[0].files and "index" in outcome.restored_git_files[0].files
     assert told(repository) == before
 
 
@@ -112,7 +112,7 @@ GITS_OWN = {
 async def test_what_git_does_itself_stays_done(boxed: Boxed, repository: Path, command: str) -> None:
     outcome = await boxed().outcome(f"set -e; {command}")
     assert outcome.exit_code == 0, outcome.output.text
-    assert outcome.put_back == (), outcome.put_back
+    assert outcome.restored_git_files == (), outcome.restored_git_files
     assert "put back" not in outcome.output.text
     git(repository, "fsck", "--strict")
 
@@ -138,7 +138,7 @@ async def test_a_cache_of_git_that_a_command_breaks_is_removed(
     elif "graph" in name:
         git(repository, "commit-graph", "write", "--reachable")
     outcome = await boxed().outcome(f"f=.git/objects/{name}; {text}; ls -l .git/objects/*")
-    assert outcome.put_back[0].removed == (f"objects/{name}",), outcome.output.text
+    assert outcome.restored_git_files[0].removed == (f"objects/{name}",), outcome.output.text
     assert not os.path.lexists(place) and told(repository) == before
 
 
@@ -147,7 +147,7 @@ async def test_caches_that_git_makes_stay(boxed: Boxed, repository: Path) -> Non
         "set -e; git repack -qd; git multi-pack-index write --bitmap; git commit-graph write --reachable --split; "
         "git commit -q --allow-empty -m more; git commit-graph write --reachable --split=no-merge"
     )
-    assert outcome.exit_code == 0 and outcome.put_back == (), outcome.output.text
+    assert outcome.exit_code == 0 and outcome.restored_git_files == (), outcome.output.text
     made = repository / ".git/objects"
     assert (made / "pack/multi-pack-index").exists()
     assert len([*(made / "info/commit-graphs").iterdir()]) == 3
@@ -169,7 +169,7 @@ async def test_a_job_that_begins_meanwhile_forgets_nothing(boxed: Boxed, reposit
     first = await hands.started("rm -rf .git/objects/??; touch gone; sleep 1.5")
     await until((repository / "gone").exists)
     (repository / "gone").unlink()
-    assert (await hands.outcome("true")).put_back
+    assert (await hands.outcome("true")).restored_git_files
     await first.finish(60)
     assert told(repository) == before
 
@@ -235,5 +235,5 @@ def test_a_command_costs_little_among_fifty_thousand_objects(repository: Path, t
 
 async def test_without_a_repository_nothing_is_copied(boxed: Boxed, project: Path) -> None:
     shutil.rmtree(project / ".git")
-    assert (await boxed().outcome("git init -q; rm -rf .git")).put_back == ()
+    assert (await boxed().outcome("git init -q; rm -rf .git")).restored_git_files == ()
     assert not (project / ".git").exists()

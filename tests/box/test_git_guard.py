@@ -276,12 +276,14 @@ async def test_files_whose_names_are_words_of_a_command_are_only_named_and_once(
         await asyncio.to_thread(subprocess.run, words, cwd=project, check=True)
     hands, names = boxed(), " ".join(NAMED)
     first = await hands.outcome(f"for f in {names} other own; do echo x > $f; chmod +x $f; done")
-    assert set(first.planted) == {f"{project}/{name}" for name in NAMED}
+    assert set(first.new_autorun_files) == {f"{project}/{name}" for name in NAMED}
     again = await hands.outcome(f"for f in {names}; do echo y > $f; done")
-    assert again.planted == () and first.set_aside == again.set_aside == ()
+    assert again.new_autorun_files == () and first.moved_autorun_files == again.moved_autorun_files == ()
     assert all((project / name).read_text() == "y\n" for name in NAMED)
     others = await boxed().outcome(f"for f in {names}; do echo z > $f; done; chmod -x 3; touch 3")
-    assert set(others.planted) == {f"{project}/{name}" for name in NAMED if name not in ("3", "a/eleven-x")}
+    assert set(others.new_autorun_files) == {
+        f"{project}/{name}" for name in NAMED if name not in ("3", "a/eleven-x")
+    }
 
 
 ORDINARY = {
@@ -305,7 +307,7 @@ async def test_ordinary_work_is_neither_kept_from_nor_named(
     hands = boxed()
     for text in ("made", "changed"):
         outcome = await hands.outcome(f"for f in {files}; do echo {text} > $f; done")
-        assert outcome.planted == () and outcome.set_aside == ()
+        assert outcome.new_autorun_files == () and outcome.moved_autorun_files == ()
         assert all((project / name).read_text() == f"{text}\n" for name in files.split())
 
 
@@ -378,7 +380,7 @@ async def test_a_new_repository_that_starts_programs_is_named(
     (project / "evil.sh").write_text("#!/bin/sh\n")
     (project / "evil.sh").chmod(0o755)
     outcome = await boxed().outcome(attack)
-    assert [path for path in outcome.planted if f"{project}/{named}" in path] != []
+    assert [path for path in outcome.new_autorun_files if f"{project}/{named}" in path] != []
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -398,13 +400,13 @@ async def test_what_git_would_start_later_is_moved_away_also_without_mounts(
         "echo evil > page.sh; echo evil > hooks/pre-commit; git worktree add -q wt; mkdir wt/hooks; "
         "echo > wt/hooks/new; git init -q lib; ln -s ~/x lib/.git/COMMIT_EDITMSG; echo > other.sh"
     )
-    moved = {str(Path(one.path).relative_to(project)) for one in outcome.set_aside}
+    moved = {str(Path(one.path).relative_to(project)) for one in outcome.moved_autorun_files}
     hook = {"hooks/pre-commit"} if step == "landlock" else set()
-    assert moved == {"page.sh", "wt/hooks", "lib/.git/COMMIT_EDITMSG", *hook}, outcome.planted
+    assert moved == {"page.sh", "wt/hooks", "lib/.git/COMMIT_EDITMSG", *hook}, outcome.new_autorun_files
 
 
 async def test_a_new_repository_as_git_makes_it_is_not_named(boxed: Callable[..., BoxedCommands]) -> None:
-    assert (await boxed().outcome("git init -q lib; echo 1 > lib/a")).planted == ()
+    assert (await boxed().outcome("git init -q lib; echo 1 > lib/a")).new_autorun_files == ()
 
 
 async def test_commands_that_a_waiting_rebase_would_run_are_named(
@@ -415,11 +417,11 @@ async def test_commands_that_a_waiting_rebase_would_run_are_named(
     todo = ".git/rebase-merge/git-rebase-todo"
     await hands.outcome(f"git init -q .; mkdir -p .git/rebase-merge; echo 'pick 1234567 one' > {todo}")
     quiet = await hands.outcome(f"echo 'pick 2345678 two' >> {todo}")
-    assert not [path for path in quiet.planted if "rebase" in path]
+    assert not [path for path in quiet.new_autorun_files if "rebase" in path]
     loud = await hands.outcome(f"echo 'exec ./evil.sh' >> {todo}")
-    assert str(state / "git-rebase-todo") in loud.planted
+    assert str(state / "git-rebase-todo") in loud.new_autorun_files
     ended = await hands.outcome("rm -r .git/rebase-merge")
-    assert not [path for path in ended.planted if "rebase" in path]
+    assert not [path for path in ended.new_autorun_files if "rebase" in path]
 
 
 def test_a_missing_configuration_of_a_work_tree_is_held(user: BoxedUser) -> None:

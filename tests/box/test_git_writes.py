@@ -66,7 +66,7 @@ async def test_a_link_that_git_would_write_through_is_taken_out_of_its_folder(
     outcome = await hands.outcome(
         f"mkdir -p $(dirname .git/{name}); rm -f .git/{name}; ln -s ~/.bashrc .git/{name}; echo evil > .git/MERGE_MSG"
     )
-    assert outcome.set_aside or outcome.put_back
+    assert outcome.moved_autorun_files or outcome.restored_git_files
     assert not (project / ".git" / name).is_symlink()
     hands.let_run("o", kind="outside")
     await hands.outcome("GIT_EDITOR=true git -c user.name=x -c user.email=x@y commit --allow-empty", "o")
@@ -79,10 +79,12 @@ async def test_a_head_that_leads_to_its_branch_as_git_can_make_it_stays(boxed: B
     outcome = await hands.outcome(
         "git branch two; ln -sf refs/heads/two .git/HEAD; git branch --show-current"
     )
-    assert outcome.output.text == "two\n" and not outcome.set_aside and not outcome.put_back
+    assert (
+        outcome.output.text == "two\n" and not outcome.moved_autorun_files and not outcome.restored_git_files
+    )
     assert (project / ".git/HEAD").is_symlink()
     outcome = await hands.outcome("ln -sf ../../.ssh/x .git/HEAD")
-    assert outcome.set_aside or outcome.put_back
+    assert outcome.moved_autorun_files or outcome.restored_git_files
     assert not (project / ".git/HEAD").is_symlink()
 
 
@@ -93,7 +95,7 @@ async def test_links_in_the_work_tree_of_a_bare_repository_stay(boxed: Boxed, pr
     outcome = await hands.outcome(
         "mkdir all/here/bin; ln -s ../x all/here/bin/tool; ln -s ~/.bashrc all/description2"
     )
-    assert [one.path for one in outcome.set_aside] == [f"{project}/all/description2"]
+    assert [one.path for one in outcome.moved_autorun_files] == [f"{project}/all/description2"]
     assert (project / "all/here/bin/tool").is_symlink()
 
 
@@ -109,10 +111,10 @@ async def test_links_in_the_work_tree_of_a_bare_repository_stay(boxed: Boxed, pr
 async def test_a_prepared_folder_of_a_submodule_is_named(boxed: Boxed, project: Path, evil: str) -> None:
     hands = boxed()
     make = "git=.git/modules/lib; git init -q --bare $git; git --git-dir=$git config core.bare false"
-    assert not (await hands.outcome(make)).planted
+    assert not (await hands.outcome(make)).new_autorun_files
     outcome = await hands.outcome(f"{make.replace('lib', 'other')}; {evil}")
-    assert outcome.planted and all(
-        path.startswith(f"{project}/.git/modules/other/") for path in outcome.planted
+    assert outcome.new_autorun_files and all(
+        path.startswith(f"{project}/.git/modules/other/") for path in outcome.new_autorun_files
     )
 
 
@@ -134,9 +136,9 @@ async def test_an_exec_line_of_a_waiting_rebase_is_named_beside_the_searched_fol
         git = project / ".git" / ("worktrees/outside" if where == "outside" else ".")
         todo = git / "rebase-merge/git-rebase-todo"
         assert todo.exists()
-        assert not (await hands.outcome(f"echo '# nothing' >> {todo}")).planted
+        assert not (await hands.outcome(f"echo '# nothing' >> {todo}")).new_autorun_files
         outcome = await hands.outcome(f"echo 'exec touch ran' >> {todo}", "d")
-        assert outcome.planted == (str(todo),)
+        assert outcome.new_autorun_files == (str(todo),)
     finally:
         hands.close()
 
@@ -149,7 +151,7 @@ async def test_a_bare_repository_with_its_parts_in_another_folder_is_named(
         "echo ../lib/data > docs/commondir; "
         "git --git-dir=lib/data config core.pager x"
     )
-    assert f"{project}/docs/HEAD" in outcome.planted, outcome.planted
+    assert f"{project}/docs/HEAD" in outcome.new_autorun_files, outcome.new_autorun_files
 
 
 @pytest.mark.parametrize("name", ["remotes", "branches"])
@@ -157,7 +159,7 @@ async def test_a_file_that_names_another_repository_in_the_old_form_is_named(
     boxed: Boxed, project: Path, name: str
 ) -> None:
     outcome = await boxed().outcome(f"mkdir -p .git/{name}; echo 'URL: /tmp/x' > .git/{name}/origin")
-    assert outcome.planted == (f"{project}/.git/{name}/origin",)
+    assert outcome.new_autorun_files == (f"{project}/.git/{name}/origin",)
 
 
 async def test_files_that_run_later_by_their_ending_are_held_and_moved_away(
@@ -168,4 +170,7 @@ async def test_files_that_run_later_by_their_ending_are_held_and_moved_away(
         "echo evil > a.code-workspace; mkdir sub; echo evil > sub/b.code-workspace; echo evil > c.sublime-project"
     )
     assert (project / "a.code-workspace").read_text() == "mine"
-    assert {Path(one.path).name for one in outcome.set_aside} == {"b.code-workspace", "c.sublime-project"}
+    assert {Path(one.path).name for one in outcome.moved_autorun_files} == {
+        "b.code-workspace",
+        "c.sublime-project",
+    }

@@ -11,7 +11,7 @@ import pytest
 from tests.box.test_confined import Boxed
 from tests.box.users import USERS, User, boxed_user
 from tools.box.linked import MAX_IN_FOLDER
-from tools.running.sandbox_notes import box_details, box_notes
+from tools.running.sandbox_notes import format_sandbox_notes, make_sandbox_details
 
 
 def packages(folder: Path, cache: Path, *, count: int, files: int) -> list[Path]:
@@ -53,9 +53,9 @@ async def test_the_result_names_the_reason_and_what_to_ask_for(
     hands = boxed()
     for command in ("echo evil >> name", "sed -i s/old/new/ name"):
         outcome = await hands.outcome(command)
-        (note,) = box_notes(outcome, outcome.output.text)
+        (note,) = format_sandbox_notes(outcome, outcome.output.text)
         assert "a hard link" in note and 'allow: ["write ~/project/name"]' in note, note
-        (refused,) = box_details(outcome, outcome.output.text)["sandbox"]["refused"]
+        (refused,) = make_sandbox_details(outcome, outcome.output.text)["sandbox"]["refused"]
         assert refused["allow"] == "write ~/project/name"
     asked = hands.boxes.check_request("write ~/project/name")
     assert asked is not None and not asked.danger_reason and not asked.problem
@@ -107,7 +107,7 @@ async def test_installed_packages_are_held_as_a_whole_and_all_else_is_not(
     assert (project / place / "../new").exists()
     assert outcome.command is not None and outcome.command.box is not None
     assert f"{project}/{place}" in outcome.command.box.linked
-    (note,) = box_notes(outcome, outcome.output.text)
+    (note,) = format_sandbox_notes(outcome, outcome.output.text)
     assert f'allow: ["write ~/project/{place}"]' in note
 
 
@@ -171,14 +171,16 @@ async def test_with_landlock_alone_what_a_command_writes_elsewhere_is_named(
     (home / "notes").write_text("old\n")
     (project / "name").hardlink_to(home / "notes")
     hands = boxed("landlock")
-    assert (await hands.outcome("cat name; echo new > other")).written_through == ()
+    assert (await hands.outcome("cat name; echo new > other")).files_written_by_links == ()
     outcome = await hands.outcome("echo evil >> name")
-    assert outcome.written_through == (f"{project}/name",)
+    assert outcome.files_written_by_links == (f"{project}/name",)
     moved = await hands.outcome("mv name moved; echo more >> moved")
-    assert moved.written_through == (f"{project}/moved",)
-    (note,) = box_notes(outcome, outcome.output.text)
+    assert moved.files_written_by_links == (f"{project}/moved",)
+    (note,) = format_sandbox_notes(outcome, outcome.output.text)
     assert "this command wrote" in note and "the file changed there too" in note
-    assert box_details(outcome, outcome.output.text)["sandbox"]["writtenThrough"] == [f"{project}/name"]
+    assert make_sandbox_details(outcome, outcome.output.text)["sandbox"]["writtenThrough"] == [
+        f"{project}/name"
+    ]
 
 
 async def test_a_job_that_began_before_a_hard_link_is_named_for_writing_it(
@@ -190,12 +192,12 @@ async def test_a_job_that_began_before_a_hard_link_is_named_for_writing_it(
     job = await hands.started("read x <gate; echo new > name; echo >done; read x <gate", "job")
     (home / "notes").write_text("old\n")
     (project / "name").hardlink_to(home / "notes")
-    assert (await job.changes_so_far()).written_through == ()
+    assert (await job.find_changes_so_far()).written_through == ()
     await asyncio.to_thread((project / "gate").write_text, "\n")
     await asyncio.to_thread((project / "done").read_text)
-    assert (await job.changes_so_far()).written_through == (f"{project}/name",)
+    assert (await job.find_changes_so_far()).written_through == (f"{project}/name",)
     await asyncio.to_thread((project / "gate").write_text, "\n")
-    assert (await job.finish(60)).written_through == (f"{project}/name",)
+    assert (await job.finish(60)).files_written_by_links == (f"{project}/name",)
 
 
 def files_of(folder: Path) -> dict[str, bytes]:

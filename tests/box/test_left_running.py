@@ -66,7 +66,7 @@ async def test_what_a_command_made_before_it_killed_its_watcher_at_once_is_moved
     hands = boxed("namespaces")
     for number in range(20):
         outcome = await hands.outcome("echo evil > .envrc; kill -9 $PPID", f"c{number}")
-        assert [one.path for one in outcome.set_aside] == [str(project / ".envrc")]
+        assert [one.path for one in outcome.moved_autorun_files] == [str(project / ".envrc")]
         assert not (project / ".envrc").exists()
 
 
@@ -78,7 +78,7 @@ async def test_what_a_command_made_whose_start_failed_is_moved_away_and_named_la
         raise ToolError("The command could not be started.")
 
     hands = boxed("namespaces")
-    monkeypatch.setattr("tools.running.commands.start_process", fail)
+    monkeypatch.setattr("tools.running.running_command.start_command_process", fail)
     with pytest.raises(ToolError):
         await hands.started("true")
     assert not (project / ".envrc").exists()
@@ -116,11 +116,11 @@ async def test_a_process_whose_first_thread_has_ended_ends_with_its_command_too(
 
 MISSED = """
 import os, subprocess
-from tools.running import keeper
+from tools.running import supervisor
 
-keeper._descendants = lambda parent, command: set()
+supervisor._descendants = lambda parent, command: set()
 child = subprocess.Popen(["sleep", "60"])
-keeper._kill_all(os.getpid(), 0, lambda: child.poll() is not None)
+supervisor._kill_all(os.getpid(), 0, lambda: child.poll() is not None)
 print(child.poll())
 child.kill()
 """

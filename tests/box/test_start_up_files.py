@@ -8,8 +8,8 @@ from tests.box.boxed_commands import BoxedCommands
 from tools.base import ToolError
 from tools.box.abilities import system_abilities
 from tools.box.plan import ConfinementMethod
-from tools.running.shell import ShellSettings
-from tools.running.user_shell.shell_snapshot import UserShell, user_shell_snapshot
+from tools.running.shell_settings import ShellSettings
+from tools.running.user_shell.shell_snapshot import UserShell, get_user_shell_snapshot
 
 pytestmark = pytest.mark.skipif(
     not system_abilities().step.startswith("namespaces"), reason="this system cannot make mounts"
@@ -27,14 +27,14 @@ def _hands(tmp_path: Path, step: ConfinementMethod = "namespaces") -> BoxedComma
         "case $why in *refused*) ;; *) alias no_network=true;; esac\n"
     )
     hands = BoxedCommands(home, project, step)
-    settings = ShellSettings(path="/bin/bash", own=UserShell(tmp_path / "kept", home))
-    hands.workspace.shell = lambda: settings
+    settings = ShellSettings(shell_path="/bin/bash", user_shell=UserShell(tmp_path / "kept", home))
+    hands.workspace.shell_settings = lambda: settings
     return hands
 
 
 async def test_nothing_that_they_write_or_send_is_done(tmp_path: Path) -> None:
     hands = _hands(tmp_path)
-    found = await user_shell_snapshot(hands.workspace, hands.workspace.shell())
+    found = await get_user_shell_snapshot(hands.workspace, hands.workspace.shell_settings())
     assert found is not None and found.problem == ""
     assert set(found.aliases) == {"was_refused", "kept", "no_network"}
     assert not (tmp_path / "home" / "written").exists()
@@ -48,8 +48,8 @@ async def test_what_the_persons_shell_has_is_there_in_the_box(tmp_path: Path, ki
     home = tmp_path / "home"
     (home / ".bashrc").write_text("alias greet='echo hello'\nanswer() { echo 42; }\n")
     own = home / ".bayou" / "agent"
-    settings = ShellSettings(path="/bin/bash", own=UserShell(own / "cache" / "shell", home))
-    hands.workspace.shell = lambda: settings
+    settings = ShellSettings(shell_path="/bin/bash", user_shell=UserShell(own / "cache" / "shell", home))
+    hands.workspace.shell_settings = lambda: settings
     hands.let_run("c", kind=kind)
     text = await hands.text(f"greet; answer; ls {own}/cache; echo x >{own}/cache/shell/new")
     assert text.startswith("hello\n42\nshell\n") and "Read-only file system" in text
@@ -59,7 +59,7 @@ async def test_what_the_persons_shell_has_is_there_in_the_box(tmp_path: Path, ki
 async def test_where_the_person_wants_no_sandbox_there_is_none(tmp_path: Path) -> None:
     hands = _hands(tmp_path)
     hands.effective_settings.set("sandbox.mode", "off")
-    await user_shell_snapshot(hands.workspace, hands.workspace.shell())
+    await get_user_shell_snapshot(hands.workspace, hands.workspace.shell_settings())
     assert (tmp_path / "home" / "written").exists()
     hands.close()
 
@@ -69,7 +69,7 @@ async def test_where_nothing_may_run_outside_and_no_sandbox_can_be_made_they_are
 ) -> None:
     hands = _hands(tmp_path, "none")
     hands.effective_settings.set("sandbox.mode", "required")
-    found = await user_shell_snapshot(hands.workspace, hands.workspace.shell())
+    found = await get_user_shell_snapshot(hands.workspace, hands.workspace.shell_settings())
     assert found is not None and found.problem.startswith("Nothing was run") and not found.file
     with pytest.raises(ToolError):
         hands.boxes.box_for_start_up_files(str(tmp_path))

@@ -31,7 +31,7 @@ from app.values.messages import CompactionSummaryMessage, Message, SystemMessage
 from tests.agent.scripted_loop import echo
 from tests.engine.scripted_session import ScriptedSession
 from tests.support.sessions import parts_of
-from tools.builtin.write import write_tool
+from tools.builtin.write import make_write_tool
 
 LONG = "many words " * 300
 """About 825 tokens."""
@@ -81,7 +81,7 @@ async def test_five_compactions_then_resumed_then_back_before_the_first_and_on(t
     model = Model()
     writes = call("write", path="kept.md", content="") + say(LONG)
     responses = [writes, *([model] * 80)]
-    harness = play_of(tmp_path, *responses, tools=[write_tool()])
+    harness = play_of(tmp_path, *responses, tools=[make_write_tool()])
     count = 0
     while len(harness.all(CompactionEnd)) < 5:
         count += 1

@@ -21,7 +21,7 @@ from app.tui.feature_register import ARGUMENT_HINTS
 from app.values.events import Event
 from tests.tui.keys_pressed import KEYS
 from tools.base import Tool
-from tools.builtin.mermaid import mermaid_tool
+from tools.builtin.mermaid import make_mermaid_tool
 from tools.registry import builtin_tools
 
 TOP = Path(__file__).parents[2]
@@ -46,7 +46,7 @@ async def _nothing(*given: Any) -> Any:
 
 
 def _tools() -> tuple[Tool, ...]:
-    return (*builtin_tools(), todo_tool(tuple, _nothing), plan_tool(_nothing), mermaid_tool())
+    return (*builtin_tools(), todo_tool(tuple, _nothing), plan_tool(_nothing), make_mermaid_tool())
 
 
 def _arguments() -> set[str]:

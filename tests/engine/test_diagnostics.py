@@ -16,7 +16,7 @@ from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.events import AgentSettled, Notice
 from app.values.messages import CustomMessage, ToolResultMessage
 from tests.engine.diagnosed_session import change, diagnosed_session, diagnostic_texts, warnings, write
-from tools.diagnostics.output_parsers import MAX_SHOWN_MESSAGE
+from tools.diagnostics.output_parsers import MAX_SHOWN_PROBLEM_CHARS
 from tools.diagnostics.problems import CodeProblem, FileChangeTexts
 
 RUFF = Path(sys.executable).with_name("ruff")
@@ -167,7 +167,7 @@ async def test_a_rule_that_refuses_a_command_refuses_it_here(tmp_path: Path, rul
 
 async def test_secrets_in_what_is_said_are_masked(tmp_path: Path):
     key = "sk-ant-api03-" + "Ab3" * 31 + "AA"
-    at_the_cut = "x" * (MAX_SHOWN_MESSAGE - len("BAD  ") - len(key) // 2)
+    at_the_cut = "x" * (MAX_SHOWN_PROBLEM_CHARS - len("BAD  ") - len(key) // 2)
     harness = diagnosed_session(
         tmp_path,
         call("write", path="a.txt", content=f"BAD {key}\nBAD {at_the_cut} {key}\n"),
@@ -184,7 +184,7 @@ async def test_secrets_in_what_is_said_are_masked(tmp_path: Path):
 )
 async def test_secrets_are_masked_in_what_a_program_breaks_with_and_in_names(tmp_path: Path, script: str):
     key = "ghp_" + "Ab3d" * 9
-    before = "x" * (MAX_SHOWN_MESSAGE - 20)
+    before = "x" * (MAX_SHOWN_PROBLEM_CHARS - 20)
     (tmp_path / "linter.py").write_text(f"before, key = {before!r}, {key!r}\n{script}")
     command = f"{sys.executable} {tmp_path}/linter.py --token {key}"
     harness = diagnosed_session(
@@ -286,7 +286,9 @@ async def test_ruff_with_its_own_words(tmp_path: Path):
 
 class OneMore(Hooks):
     async def find_code_problems(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
-        return [CodeProblem(path=one.path, line=1, text="said by another", source="mine") for one in changed]
+        return [
+            CodeProblem(path=one.path, line=1, text="said by another", checker_name="mine") for one in changed
+        ]
 
 
 class Hostile(Hooks):

@@ -20,8 +20,8 @@ from app.values.messages import CustomMessage
 from app.values.todos import Goal, GoalCheck, TodoItem, TodoPhase, open_items
 from tests.agent.scripted_loop import plain
 from tests.engine.scripted_session import ScriptedSession
-from tools.builtin.bash import bash_tool
-from tools.builtin.write import write_tool
+from tools.builtin.bash import make_bash_tool
+from tools.builtin.write import make_write_tool
 
 CHECK = "grep -q right answer.txt"
 NEVER = "echo $$ > pid; echo begun; sleep 600"
@@ -33,7 +33,7 @@ def working(folder: Path, *answers: Any, **more: Any) -> ScriptedSession:
     work = folder / "work"
     work.mkdir(exist_ok=True)
     undo = UndoConfig(store=folder / "agent" / "undo", home=folder, may_ask_git=lambda: True)
-    tools = [write_tool(), bash_tool()]
+    tools = [make_write_tool(), make_bash_tool()]
     harness = ScriptedSession(folder, *answers, tools=tools, cwd=work, undo=undo, **more)
     harness.effective_settings.set("permissions.mode", "full")
     return harness

@@ -97,7 +97,7 @@ async def test_two_helpers_and_the_person_change_one_file(tmp_path: Path) -> Non
         assert not conflict.is_done and "<<<<<<< here\n2\n=======\nII\n>>>>>>> staged" in conflict.text
         assert (scene.project / "a.txt").read_text() == mine and left(scene) == 1
         [waits] = scene.session.pending.waiting
-        assert waits.id == second and "IV" in waits.files[0].conflict
+        assert waits.id == second and "IV" in waits.files[0].conflict_text
         await scene.session.pending.answer(second, "discard", "merged by hand")
         assert left(scene) == 0 and not scene.session.pending.waiting
 
@@ -122,7 +122,10 @@ async def test_files_are_applied_one_by_one(tmp_path: Path) -> None:
         conflict = await pending.answer("p1", "apply", "", files=("a.txt",))
         assert not conflict.is_done and "<<<<<<< here" in conflict.text
         [waits] = pending.waiting
-        assert [(one.shown, bool(one.conflict)) for one in waits.files] == [("a.txt", True), ("c.txt", False)]
+        assert [(one.display_path, bool(one.conflict_text)) for one in waits.files] == [
+            ("a.txt", True),
+            ("c.txt", False),
+        ]
         assert not (project / "a.txt").exists() and left(scene) == 1
         await pending.answer("p1", "discard", "", files=("a.txt",))
         assert left(scene) == 1
@@ -190,7 +193,7 @@ async def test_what_an_ended_session_left_is_staged_when_it_is_opened_again(tmp_
         assert not other.session.pending.waiting
     async with isolated(tmp_path, writes("c.txt", "c\n"), session=str(file)) as again:
         [waits] = again.session.pending.waiting
-        assert [one.shown for one in waits.files] == ["b.txt"]
+        assert [one.display_path for one in waits.files] == ["b.txt"]
         await again.session.pending.answer(None, "apply", "")
         assert (again.project / "b.txt").read_text() == "b\n" and left(again) == 0
 
@@ -207,7 +210,7 @@ async def test_the_copy_is_the_helpers_workspace(tmp_path: Path) -> None:
         scene.session.permissions.rules.add_deny_rule(f"write: {scene.project}/secret/**")
         await scene.prompt("go")
         [waits] = scene.session.pending.waiting
-        assert [file.shown for file in waits.files] == ["b.txt"]
+        assert [file.display_path for file in waits.files] == ["b.txt"]
         assert git(scene.project, "status", "--porcelain") == ""
 
 

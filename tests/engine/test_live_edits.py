@@ -14,10 +14,10 @@ from app.values.events import MessageEnd, MessageUpdate, ToolExecutionEnd
 from app.values.messages import AssistantMessage
 from app.values.stream import ToolCallEnd
 from tests.engine.scripted_session import ScriptedSession
-from tools.builtin.bash import bash_tool
-from tools.builtin.edit import edit_tool
-from tools.builtin.read import read_tool
-from tools.builtin.write import write_tool
+from tools.builtin.bash import make_bash_tool
+from tools.builtin.edit import make_replace_tool
+from tools.builtin.read import make_read_tool
+from tools.builtin.write import make_write_tool
 
 LINES = "".join(f"line {number}\n" for number in range(1, 31))
 SLOW = {"tokens_per_second": 1000, "piece": (12, 16)}
@@ -32,7 +32,7 @@ def harness(
     made = ScriptedSession(
         tmp_path,
         *responses,
-        tools=[edit_tool(), write_tool(), read_tool(), bash_tool()],
+        tools=[make_replace_tool(), make_write_tool(), make_read_tool(), make_bash_tool()],
         cwd=folder,
         **{**SLOW, **more},
     )

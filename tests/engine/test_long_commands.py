@@ -13,7 +13,7 @@ def seconds(folder: Path, *, has_person: bool) -> float | None:
     paths = Paths.from_env({"HOME": str(folder), "BAYOU_AGENT_DIR": str(folder / "agent")}, folder)
     return (
         assemble_session(Options(no_session=True), paths, {}, can_ask=has_person)
-        .workspace.shell()
+        .workspace.shell_settings()
         .background_after_seconds
     )
 

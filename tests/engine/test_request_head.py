@@ -10,7 +10,7 @@ from app.values.codec import decode_json, encode_json
 from tools.base import Tool, ToolContext
 from tools.registry import builtin_tools
 from tools.results import ToolResult, text_result
-from tools.running.shell import ShellSettings
+from tools.running.shell_settings import ShellSettings
 from tools.workspace import Workspace
 
 SECTIONS = {"preamble": "You help.", "cwd": "/here"}

@@ -13,7 +13,7 @@ from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.values.content import Text, ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage
 from tests.extensions.extension_host import ExtensionHost
-from tools.builtin.read import read_tool
+from tools.builtin.read import make_read_tool
 
 SKIPPED = "Skipped due to queued user message."
 
@@ -43,7 +43,7 @@ def turn(*pairs: tuple[ToolCall, str]) -> TurnOutcome:
 
 @pytest.fixture
 async def recovery(load, scene: ExtensionHost):
-    scene.session.tools.register_tool(read_tool(), owner="the test")
+    scene.session.tools.register_tool(make_read_tool(), owner="the test")
     hooks = ExtensionHooks(await load(read_recovery.extension))
 
     async def ended(outcome: TurnOutcome) -> list[str]:
@@ -123,7 +123,7 @@ async def test_recovery_of_a_recovery_converges(recovery, scene: ExtensionHost):
 
 
 async def test_it_is_drawn_as_one_line_that_opens(load, scene: ExtensionHost):
-    scene.session.tools.register_tool(read_tool(), owner="the test")
+    scene.session.tools.register_tool(make_read_tool(), owner="the test")
     extensions = await load(read_recovery.extension)
     await ExtensionHooks(extensions).after_turn(turn((call(1, path="b"), SKIPPED)))
     shown = ExtensionCatalogue(extensions.hooks).render_message(scene.sent[0].message, expanded=False)
@@ -135,7 +135,10 @@ async def test_it_is_drawn_as_one_line_that_opens(load, scene: ExtensionHost):
     )
 
 
-MAPPER = {f"tools.filemap.{name}" for name in ("cache", "map", "rendering.render", "rendering.map_messages")}
+MAPPER = {
+    f"tools.filemap.{name}"
+    for name in ("map_cache", "file_mapper", "rendering.map_rendering", "rendering.map_messages")
+}
 
 
 @pytest.mark.parametrize("name", ["file_maps", "read_recovery", "rules"])

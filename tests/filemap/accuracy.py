@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from tools.filemap.map import map_text
+from tools.filemap.file_mapper import map_text
 from tools.filemap.symbols import FileMap, Symbol
 
 EVALUATION = Path(__file__).parent / "evaluation"
@@ -166,7 +166,7 @@ def _depth(made: FileMap, index: int) -> int:
 
 
 def _is_near(symbol: Symbol, line: int) -> bool:
-    first = symbol.lead_line or symbol.start_line
+    first = symbol.decorator_line or symbol.start_line
     return first - 3 <= line <= symbol.start_line + 3
 
 

@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.cli.commands.map_command import map_data
-from tools.filemap import map as mapping
+from tools.filemap import file_mapper as mapping
 from tools.filemap.deadline import MapCancelled
-from tools.filemap.languages.registry import language_names
-from tools.filemap.map import map_file, map_file_async, map_text
-from tools.filemap.reading import CannotMap
-from tools.filemap.rendering.render import DETAIL_LEVELS, MAX_MAP_BYTES, render_map
-from tools.filemap.scanners.registry import SCANNERS
+from tools.filemap.file_mapper import map_file, map_file_async, map_text
+from tools.filemap.languages.language_registry import described_language_names
+from tools.filemap.rendering.map_rendering import DETAIL_LEVELS, MAX_MAP_BYTES, render_map
+from tools.filemap.scanners.scanner_registry import SCANNERS_BY_LANGUAGE
+from tools.filemap.source_text import CannotMapFile
 
 CODE_SUFFIXES = (
     "py js jsx ts tsx go rs c h cpp cu m java kt scala cs swift rb php lua pl r jl hs ml mli ex erl clj elm"
@@ -88,16 +88,16 @@ def test_names_are_as_read_shows_them_in_any_encoding(tmp_path: Path, name: str,
 def test_binary_with_a_text_name_is_refused_in_words(tmp_path: Path) -> None:
     path = tmp_path / "image.py"
     path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)) * 40)
-    with pytest.raises(CannotMap, match="binary"):
+    with pytest.raises(CannotMapFile, match="binary"):
         map_file(path)
 
 
 def test_what_is_no_readable_file_is_refused_in_words(tmp_path: Path) -> None:
-    with pytest.raises(CannotMap, match="No such file"):
+    with pytest.raises(CannotMapFile, match="No such file"):
         map_file(tmp_path / "missing.py")
-    with pytest.raises(CannotMap, match="directory"):
+    with pytest.raises(CannotMapFile, match="directory"):
         map_file(tmp_path)
-    with pytest.raises(CannotMap, match="path"):
+    with pytest.raises(CannotMapFile, match="path"):
         map_file(Path("null\0byte.py"))
 
 
@@ -105,7 +105,7 @@ def test_what_is_no_readable_file_is_refused_in_words(tmp_path: Path) -> None:
 def test_a_pipe_is_refused_without_waiting_for_its_writer(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.py"
     os.mkfifo(pipe)
-    with pytest.raises(CannotMap, match="regular file"):
+    with pytest.raises(CannotMapFile, match="regular file"):
         map_file(pipe)
 
 
@@ -114,7 +114,7 @@ def test_no_permission_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "secret.py"
     path.write_text(CODE)
     path.chmod(0)
-    with pytest.raises(CannotMap, match="ermission"):
+    with pytest.raises(CannotMapFile, match="ermission"):
         map_file(path)
 
 
@@ -160,7 +160,7 @@ def test_deep_nesting_neither_recurses_nor_explodes(tmp_path: Path, suffix: str)
         render_map(made)
 
 
-@pytest.mark.parametrize("name", [*language_names(), *SCANNERS])
+@pytest.mark.parametrize("name", [*described_language_names(), *SCANNERS_BY_LANGUAGE])
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(content=st.binary(max_size=400))
 def test_no_bytes_break_a_parser(name: str, content: bytes) -> None:
@@ -211,7 +211,7 @@ def test_a_file_that_changes_while_it_is_mapped_says_so(
 ) -> None:
     path = tmp_path / "moving.py"
     path.write_text(CODE)
-    from tools.filemap import map as mapping
+    from tools.filemap import file_mapper as mapping
 
     real = mapping.detect_language
 
@@ -250,7 +250,7 @@ async def test_cancelling_the_waiting_task_stops_the_thread(
         ended.append(MapCancelled("stopped"))
         raise ended[0]
 
-    monkeypatch.setattr(mapping, "_make_map", slow)
+    monkeypatch.setattr(mapping, "_map_source_text", slow)
     task = asyncio.create_task(map_file_async(path))
     await begun.wait()
     task.cancel()
@@ -286,7 +286,7 @@ def test_a_description_that_fails_costs_its_outline_and_not_the_map(
     def stumble(*_: object) -> None:
         raise IndexError("child index out of range")
 
-    monkeypatch.setattr(mapping, "outline_with_embedded", stumble)
+    monkeypatch.setattr(mapping, "outline_with_embedded_code", stumble)
     path = tmp_path / "code.py"
     path.write_text(CODE)
     made = map_file(path)

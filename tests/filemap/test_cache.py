@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tools.filemap import map as mapping
-from tools.filemap.cache import MapCache
-from tools.filemap.map import map_file
+from tools.filemap import file_mapper as mapping
+from tools.filemap.file_mapper import map_file
+from tools.filemap.map_cache import MapCache
 
 
 @pytest.fixture
@@ -20,13 +20,13 @@ def source(tmp_path: Path) -> Path:
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The files whose maps were really made."""
     made: list[Path] = []
-    real = mapping._make_map
+    real = mapping._map_source_text
 
     def seen(path: Path, *rest: object) -> object:
         made.append(path)
         return real(path, *rest)  # pyright: ignore[reportArgumentType]  (passed on as they came)
 
-    monkeypatch.setattr(mapping, "_make_map", seen)
+    monkeypatch.setattr(mapping, "_map_source_text", seen)
     return made
 
 

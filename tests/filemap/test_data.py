@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tools.filemap.map import map_text
+from tools.filemap.file_mapper import map_text
 from tools.filemap.symbols import FileMap, find_symbol
 from tools.files.notebooks import parse_notebook
 

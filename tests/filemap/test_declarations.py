@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.filemap.map import map_text
+from tools.filemap.file_mapper import map_text
 
 
 @pytest.mark.parametrize("text", ["var text = `\n{}`\n", "/*\n{}*/\n"])

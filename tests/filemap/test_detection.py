@@ -5,10 +5,10 @@ from pathlib import Path, PurePath
 import pytest
 
 from tools.filemap import ctags
-from tools.filemap import map as mapping
-from tools.filemap.detection import detect_language
-from tools.filemap.map import map_file, map_text
-from tools.filemap.rendering.render import render_map
+from tools.filemap import file_mapper as mapping
+from tools.filemap.file_mapper import map_file, map_text
+from tools.filemap.language_detection import detect_language
+from tools.filemap.rendering.map_rendering import render_map
 
 
 @pytest.mark.parametrize(
@@ -116,15 +116,15 @@ def test_ctags_outlines_what_it_knows_where_it_is_installed(
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
-    monkeypatch.setattr(mapping, "_FALLBACK_TIMEOUT", 60.0)
-    ctags._find_program.cache_clear()
+    monkeypatch.setattr(mapping, "_HEURISTIC_TIMEOUT", 60.0)
+    ctags._find_ctags.cache_clear()
     try:
         source = tmp_path / "project" / "pay.cob"
         source.parent.mkdir()
         source.write_text("one\ntwo\nthree\nfour\n", encoding="utf-8")
         made = map_file(source)
     finally:
-        ctags._find_program.cache_clear()
+        ctags._find_ctags.cache_clear()
     assert (made.parser, made.language) == ("universal-ctags", "Cobol")
     assert [(symbol.name, symbol.kind, symbol.end_line, symbol.parent) for symbol in made.symbols] == [
         ("Main", "class", 4, None),
@@ -132,14 +132,14 @@ def test_ctags_outlines_what_it_knows_where_it_is_installed(
     ]
 
 
-@pytest.mark.skipif(ctags._find_program() is None, reason="universal-ctags is not installed")
+@pytest.mark.skipif(ctags._find_ctags() is None, reason="universal-ctags is not installed")
 @pytest.mark.parametrize(
     ("name", "first_line"), [("hello.tcl", ""), ("hello", "#!/usr/bin/env tclsh\n")], ids=["by name", "by #!"]
 )
 def test_the_real_ctags_outlines_a_language_that_is_not_described_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, first_line: str
 ) -> None:
-    monkeypatch.setattr(mapping, "_FALLBACK_TIMEOUT", 60.0)
+    monkeypatch.setattr(mapping, "_HEURISTIC_TIMEOUT", 60.0)
     source = tmp_path / name
     source.write_text(f"{first_line or '# hello'}\nproc hello {{name}} {{\n  puts $name\n}}\n")
     made = map_file(source, deadline_seconds=60)

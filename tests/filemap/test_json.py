@@ -6,12 +6,12 @@ import random
 import pytest
 from tree_sitter import Node, Parser
 
-from tools.filemap.deadline import Deadline, TimeLimitReached
-from tools.filemap.map import map_text
-from tools.filemap.parsing import load_grammar
+from tools.filemap.deadline import Deadline, MapTimeLimitReached
+from tools.filemap.file_mapper import map_text
 from tools.filemap.scanners.json import scan_json
-from tools.filemap.scanners.result import CUT_SHORT_NOTE
+from tools.filemap.scanners.scan_result import TIME_LIMIT_NOTE
 from tools.filemap.symbols import FileMap
+from tools.filemap.tree_sitter_parsing import load_grammar
 
 WORDS = ('"', "\\", "{", "}]", "a,b", "// no comment", "é…", "it's", "", "x" * 40, "/* nor this */", ": 1")
 
@@ -136,10 +136,10 @@ class _EndsSoon(Deadline):
         super().__init__(60)
         self._left = checks
 
-    def check(self) -> None:
+    def raise_if_over(self) -> None:
         self._left -= 1
         if self._left < 0:
-            raise TimeLimitReached
+            raise MapTimeLimitReached
 
 
 @pytest.mark.parametrize("indent", [None, 1])
@@ -148,8 +148,8 @@ def test_what_was_found_before_the_time_was_over_is_reported(indent: int | None)
         {"name": "a", "items": [{"id": n, "tags": [1]} for n in range(50_000)]}, indent=indent
     )
     scanned = scan_json(source.encode(), _EndsSoon(20))
-    assert [draft.name for draft in scanned.drafts][:2] == ["name", "items"]
-    assert scanned.drafts[1].signature.startswith("list of at least ")
-    assert scanned.notes == (CUT_SHORT_NOTE,)
+    assert [draft.name for draft in scanned.symbols][:2] == ["name", "items"]
+    assert scanned.symbols[1].signature.startswith("list of at least ")
+    assert scanned.notes == (TIME_LIMIT_NOTE,)
     whole = scan_json(source.encode(), Deadline(60))
-    assert whole.drafts[1].signature == "list of 50,000 objects"
+    assert whole.symbols[1].signature == "list of 50,000 objects"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tools.filemap.map import map_text
-from tools.filemap.rendering.render import render_map
+from tools.filemap.file_mapper import map_text
+from tools.filemap.rendering.map_rendering import render_map
 
 
 def names(source: str, file: str) -> list[str]:

@@ -3,7 +3,7 @@ misreads."""
 
 import pytest
 
-from tools.filemap.map import map_text
+from tools.filemap.file_mapper import map_text
 
 Rows = list[tuple[str, str, int]]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.filemap.map import map_text
+from tools.filemap.file_mapper import map_text
 
 
 def outline(source: str, file: str) -> list[str]:

@@ -3,8 +3,8 @@
 import pytest
 
 from app.cli.commands.map_command import map_data
-from tools.filemap.map import map_text
-from tools.filemap.rendering.render import render_map
+from tools.filemap.file_mapper import map_text
+from tools.filemap.rendering.map_rendering import render_map
 from tools.filemap.symbols import FileMap, find_symbol
 
 

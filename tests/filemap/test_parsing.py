@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from tools.filemap.deadline import Deadline
-from tools.filemap.languages.registry import language_named
-from tools.filemap.parsing import load_grammar, parse
+from tools.filemap.languages.language_registry import language_named
+from tools.filemap.tree_sitter_parsing import load_grammar, parse_source
 
 SOURCES = {
     "python": "def run(a):\n    return a\n\n\n" * 2000,
@@ -19,5 +19,5 @@ def test_a_parsed_source_is_let_go(name: str) -> None:
     source = bytes(bytearray(SOURCES[name].encode()))
     grammar = load_grammar(language_named(name).grammar)
     before = sys.getrefcount(source)
-    parse(grammar, source, Deadline(60))
+    parse_source(grammar, source, Deadline(60))
     assert sys.getrefcount(source) == before

@@ -9,11 +9,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.cli.commands.map_command import map_data
-from tools.filemap.map import map_text
-from tools.filemap.rendering.render import (
+from tools.filemap.file_mapper import map_text
+from tools.filemap.rendering.map_rendering import (
     DETAIL_LEVELS,
     MAX_MAP_BYTES,
-    budget_for_window,
+    map_budget_for_window,
     render_map,
 )
 from tools.filemap.symbols import FileMap, Symbol
@@ -84,7 +84,7 @@ def test_what_has_no_line_of_its_own_is_told_by_kind_and_range_of_names() -> Non
         == 5000
     )
     assert told[-1][-1] == "15,000"
-    assert f"{rendered.shown_symbols:,} of 15,000 symbols" in rendered.text
+    assert f"{rendered.shown_symbol_count:,} of 15,000 symbols" in rendered.text
 
 
 def test_long_symbols_are_chosen_before_short_ones_and_fields_last() -> None:
@@ -120,9 +120,12 @@ def test_every_line_of_a_symbol_is_distinguished_from_the_text() -> None:
     """So that a person can go to what stands there, without the text being read back."""
     rendered = render_map(classes(3, 2))
     lines = rendered.text.split("\n")
-    for row, shown in enumerate(rendered.lines, rendered.first_row):
+    for row, shown in enumerate(rendered.lines, rendered.first_symbol_row):
         assert lines[row] == shown.text
-        assert lines[row][shown.indent : shown.indent + shown.label].split(" ")[0] in ("class", "method")
+        assert lines[row][shown.indent : shown.indent + shown.label_chars].split(" ")[0] in (
+            "class",
+            "method",
+        )
 
 
 @settings(max_examples=40, deadline=None)
@@ -166,12 +169,12 @@ def test_a_level_can_be_asked_for(level: str) -> None:
 
 
 def test_a_small_window_gets_a_small_map() -> None:
-    assert budget_for_window(1_000_000) == 72_000, "two hundredths of the window"
-    assert budget_for_window(200_000, most=8_192) == 8_192
-    assert budget_for_window(32_000) == 2_304
-    assert budget_for_window(32_000, is_asked=True) == 9_216
-    assert budget_for_window(0) == 1024
-    assert budget_for_window(None, most=8_192) == 8_192
+    assert map_budget_for_window(1_000_000) == 72_000, "two hundredths of the window"
+    assert map_budget_for_window(200_000, most=8_192) == 8_192
+    assert map_budget_for_window(32_000) == 2_304
+    assert map_budget_for_window(32_000, is_asked=True) == 9_216
+    assert map_budget_for_window(0) == 1024
+    assert map_budget_for_window(None, most=8_192) == 8_192
 
 
 def test_numbers_in_brackets_are_always_the_lines() -> None:
@@ -238,7 +241,7 @@ def test_no_map_exceeds_its_budget(
     rendered = render_map(made, budget_bytes=budget, without=without, level=level)
     assert len(rendered.text.encode("utf-8", "replace")) <= budget
     rows = rendered.text.split("\n")
-    first = rendered.first_row
+    first = rendered.first_symbol_row
     shown = rows[first : first + len(rendered.lines)]
     assert "\n".join(shown) == "\n".join(line.text for line in rendered.lines)
 
@@ -294,11 +297,11 @@ def test_no_symbol_is_left_out_while_there_is_room_for_some(
     rendered = render_map(made, budget_bytes=budget)
     size = len(rendered.text.encode())
     assert size <= budget
-    if rendered.shown_symbols == len(made.symbols):
+    if rendered.shown_symbol_count == len(made.symbols):
         return
     longest = max(len(line.encode()) for line in rendered.text.splitlines())
     assert size >= budget * 0.75 - 6 * longest, "a fifth at most is kept for groups"
-    assert f"{rendered.shown_symbols:,} of {len(made.symbols):,} symbols" in rendered.text
+    assert f"{rendered.shown_symbol_count:,} of {len(made.symbols):,} symbols" in rendered.text
 
 
 def test_a_map_as_json_is_one_line_with_parents_as_indices() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from tools.filemap.map import map_file
-from tools.filemap.rendering.render import render_map
+from tools.filemap.file_mapper import map_file
+from tools.filemap.rendering.map_rendering import render_map
 
 HERE = Path(__file__).parent
 FOLDER = HERE / "samples"

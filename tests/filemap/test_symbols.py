@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.filemap.map import map_text
+from tools.filemap.file_mapper import map_text
 from tools.filemap.symbols import find_symbol
 
 PYTHON = map_text(
@@ -58,5 +58,5 @@ def test_a_declaration_and_its_definition_are_both_found() -> None:
 def test_decorators_can_be_read_along() -> None:
     made = map_text(b"@cache\n@other(1)\ndef f(): ...\n", "d.py")
     (found,) = find_symbol(made, "f")
-    assert (found.lead_line, found.start_line) == (1, 3)
+    assert (found.decorator_line, found.start_line) == (1, 3)
     assert found.modifiers == ("exported", "@cache", "@other")

@@ -18,7 +18,7 @@ from tests.sessions.make_entries import user_entry
 from tests.support.warm_bayou import BAYOU
 from tests.tools.conftest import ToolCaller
 from tools.files.artifacts import Artifacts
-from tools.running.shell import ShellSettings
+from tools.running.shell_settings import ShellSettings
 from tools.workspace import Workspace
 
 

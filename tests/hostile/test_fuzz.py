@@ -36,9 +36,9 @@ from tests.providers.wire_formats import ANSWERS, ask, model_for
 from tests.sessions.make_entries import assistant_entry, tool_result_entry, user_entry
 from tests.tools.conftest import HARMFUL, ToolCaller
 from tools.base import ToolError
-from tools.git.config import read_configuration
+from tools.git.git_config import read_git_configuration
 from tools.workspace import Workspace
-from widgets.emulator.emulator import Emulator
+from widgets.emulator.emulator import TerminalEmulator
 from widgets.transcript.leaves import ansi_text
 from widgets.transcript.markdown.markdown_leaves import parse_markdown
 
@@ -183,8 +183,8 @@ def test_git_configurations(tmp_path: Path, is_new: bool):
 
     def attempt(data: bytes) -> None:
         file.write_bytes(data)
-        found = read_configuration(file, home=tmp_path)
-        if found.unreadable:
+        found = read_git_configuration(file, home=tmp_path)
+        if found.unreadable_files:
             return
         told = subprocess.run(
             ["git", "config", "--file", str(file), "--no-includes", "--null", "--list"],
@@ -213,7 +213,7 @@ def test_markdown_and_terminal_output(is_new: bool):
         parse_markdown(text)
         shown, _ = ansi_text.parse_ansi(text)
         assert not HARMFUL.search(shown.replace("\t", "").replace("\n", ""))
-        emulator = Emulator(40, 10, reply=lambda answer: None)
+        emulator = TerminalEmulator(40, 10, reply=lambda answer: None)
         emulator.feed(data)
         emulator.resize(7, 3)
         emulator.feed(data)

@@ -12,7 +12,7 @@ from tests.modes.processes import COLD_RPC, lines_until, put, start
 from tests.support.terminals import terminal
 from tests.tools.conftest import ToolCaller
 from tools.running.browser import open_page
-from tools.running.shell import ShellSettings
+from tools.running.shell_settings import ShellSettings
 from tools.running.user_shell.user_commands import run_user_command
 from tools.running.withheld_variables import is_secret_variable
 from tools.workspace import Workspace
@@ -129,7 +129,7 @@ async def test_what_looks_like_a_secret_is_not_in_the_environment_of_commands(
     monkeypatch.setenv(name, SECRETS[name])
     assert SECRETS[name].split("\n")[0] not in await hands.text("bash", command="env")
     assert SECRETS[name].split("\n")[0] not in (await run_user_command("env", workspace)).output
-    workspace.shell = lambda: ShellSettings(passed_names=(name,))
+    workspace.shell_settings = lambda: ShellSettings(passed_variable_names=(name,))
     assert SECRETS[name].split("\n")[0] in await hands.text("bash", command="env")
 
 
@@ -244,10 +244,12 @@ async def test_programs_that_bayou_starts_by_itself_get_no_key_either(
     tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """A command in the background could read it from their environment."""
-    from tools.git.command import git_command
-    from tools.git.config import read_configuration
+    from tools.git.git_command import make_git_command
+    from tools.git.git_config import read_git_configuration
 
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    command = git_command(tmp_path, "status", repository=read_configuration(home=own_home), home=own_home)
+    command = make_git_command(
+        tmp_path, "status", repository=read_git_configuration(home=own_home), home=own_home
+    )
     assert command is not None and KEY not in str(command.environment)
     assert command.environment["PATH"]

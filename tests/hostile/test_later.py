@@ -18,8 +18,8 @@ from tests.hostile.repositories import git, repository
 from tests.support import warm_bayou
 from tests.support.sessions import workspace_of
 from tests.support.terminals import terminal
-from tools.running.commands import apply_shell_settings
-from tools.running.shell import SpawnPlan
+from tools.running.running_command import apply_shell_settings
+from tools.running.shell_settings import SpawnPlan
 
 
 def code(mark: Path) -> str:
@@ -113,7 +113,7 @@ async def test_a_prefix_is_looked_at_again_before_every_command(paths: Paths, fo
     put(folder / "env.sh", "touch /tmp/x\n")
     assert await command_of(here, paths) == "umask 077; true"
     assert here.project_trust.decision.needs_answer
-    assert shell_settings(here.effective_settings).prefix == "source ./env.sh;"
+    assert shell_settings(here.effective_settings).command_prefix == "source ./env.sh;"
 
 
 async def test_a_skill_that_has_changed_is_not_called(paths: Paths, put: Put) -> None:

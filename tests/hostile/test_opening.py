@@ -11,10 +11,10 @@ from tests.hostile.conftest import Put, program
 from tests.hostile.repositories import git, make_stale, repository
 from tests.support.terminals import terminal
 from tools.filemap import ctags
-from tools.git.command import git_command
-from tools.git.repository import find_repository
+from tools.git.git_command import make_git_command
+from tools.git.git_repository import find_repository
 from tools.running.own_programs import find_own_program
-from tools.searching.ripgrep import bundled_ripgrep
+from tools.searching.ripgrep import find_bundled_ripgrep
 from widgets.completion.file_index import FileIndex
 
 Attack = Callable[[Path, Path], Path]
@@ -166,7 +166,7 @@ def test_the_branch_of_every_kind_of_repository(folder: Path) -> None:
 def _head(folder: Path) -> str:
     found = find_repository(folder)
     assert found is not None
-    return found.head()
+    return found.checked_out_name()
 
 
 def test_repositories_as_git_makes_them_raise_no_question(folder: Path, tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_every_git_is_disarmed_and_reads_only(folder: Path, put: Put) -> None:
     found = find_repository(folder)
     assert found is not None
     home = folder.parent
-    command = git_command(folder, "status", repository=found.configuration(home), home=home)
+    command = make_git_command(folder, "status", repository=found.configuration(home), home=home)
     assert command is not None
     settings = {word for before, word in zip(command.argv, command.argv[1:], strict=False) if before == "-c"}
     assert {
@@ -296,13 +296,13 @@ def test_every_git_is_disarmed_and_reads_only(folder: Path, put: Put) -> None:
     assert command.environment["GIT_OPTIONAL_LOCKS"] == "0"
 
 
-@pytest.mark.skipif(ctags._find_program() is None, reason="universal-ctags is not installed")
+@pytest.mark.skipif(ctags._find_ctags() is None, reason="universal-ctags is not installed")
 def test_options_files_of_ctags_do_not_count(folder: Path, monkeypatch: pytest.MonkeyPatch, put: Put) -> None:
     """It reads `.ctags.d` of the folder it is started in, before it even says what it can do."""
     put(folder / ".ctags.d" / "mine.ctags", "--_force-quit=7\n")
     monkeypatch.chdir(folder)
-    ctags._find_program.cache_clear()
-    assert ctags._find_program() is not None
+    ctags._find_ctags.cache_clear()
+    assert ctags._find_ctags() is not None
 
 
 async def test_options_files_of_the_search_do_not_count(
@@ -313,6 +313,6 @@ async def test_options_files_of_the_search_do_not_count(
     put(folder / ".ripgreprc", "--no-such-option\n")
     monkeypatch.setenv("RIPGREP_CONFIG_PATH", ".ripgreprc")
     monkeypatch.chdir(folder)
-    index = FileIndex(folder, rg=bundled_ripgrep() or "rg")
-    await index.refresh()
-    assert index.contains("boats.txt")
+    index = FileIndex(folder, rg=find_bundled_ripgrep() or "rg")
+    await index.refresh_files()
+    assert index.contains_path("boats.txt")

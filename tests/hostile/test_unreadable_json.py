@@ -28,8 +28,8 @@ from app.values.content import Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage, user_message
 from tests.providers.loopback import Reply, loopback
 from tests.providers.wire_formats import context, model_for, options
-from tools.diagnostics.output_parsers import UnreadableOutput, parse_ruff
-from tools.filemap.map import map_text
+from tools.diagnostics.output_parsers import UnreadableOutput, parse_ruff_output
+from tools.filemap.file_mapper import map_text
 
 BAD = {
     "a bad byte": b'{"name": "\xff\xfe"}',
@@ -47,9 +47,9 @@ else:
 """
 OUTLINED = """
 from pathlib import Path
-from tools.filemap.ctags import ctags_outline
+from tools.filemap.ctags import outline_with_ctags
 from tools.filemap.deadline import Deadline
-print([one.name for one in ctags_outline(Path("a.own"), 1, Deadline(10))[1]])
+print([one.name for one in outline_with_ctags(Path("a.own"), 1, Deadline(10))[1]])
 """
 
 
@@ -147,7 +147,7 @@ async def signatures(folder: Path, data: bytes) -> None:
 
 async def linter(folder: Path, data: bytes) -> None:
     with pytest.raises(UnreadableOutput):
-        parse_ruff(data.decode("utf-8", "replace"), "ruff", lambda path: path)
+        parse_ruff_output(data.decode("utf-8", "replace"), "ruff", lambda path: path)
 
 
 READERS: dict[str, Callable[[Path, bytes], Awaitable[None]]] = {

@@ -8,7 +8,7 @@ import pytest
 
 from tests.kernel.conftest import Say
 from tests.tools.conftest import ToolCaller
-from tools.builtin.evaluate import eval_tool
+from tools.builtin.evaluate import make_eval_tool
 from tools.results import ImageBlock, ImagePart, MarkdownBlock, TextBlock, TreeBlock
 
 PNG = (
@@ -121,7 +121,7 @@ async def test_what_is_not_text_stands_in_its_place(hands: ToolCaller) -> None:
     assert kinds == ["one", "ImagePart", "two", "**bold**", "three", '{"a": [1, null]}', "ImagePart"]
     picture = result.content[1]
     assert isinstance(picture, ImagePart) and base64.b64decode(picture.data) == PNG
-    card = eval_tool().card({"code": code, "title": "Pictures"}, result)
+    card = make_eval_tool().card({"code": code, "title": "Pictures"}, result)
     assert card.subject == "Pictures"
     blocks = card.blocks[1:]
     assert [type(block) for block in blocks] == [

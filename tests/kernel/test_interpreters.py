@@ -78,8 +78,8 @@ async def test_an_environment_with_nothing_in_it_is_used(
     code = "import sys, os; sys.prefix, os.environ['VIRTUAL_ENV'], os.environ['PATH'].split(':')[0]"
     venv = str(tmp_path / ".venv")
     assert (await hands("eval", code=code)).text == f"Out: {(venv, venv, venv + '/bin')!r}"
-    view = await hands.workspace.kernel().view()
-    assert view.found == ".venv"
+    view = await hands.workspace.kernel().kernel_info()
+    assert view.interpreter_origin == ".venv"
     hands.workspace.close()
 
 

@@ -20,7 +20,7 @@ from app.mcp.server_context import ServerContext
 from app.mcp.server_errors import SignInRequired
 from app.mcp.token_store import TokenStore
 from app.values.user_errors import UserError
-from tools.running.process import LocalProcesses
+from tools.running.local_processes import LocalProcesses
 
 ROUNDS = 4
 """Sign-ins, where a server wants more rights each time."""

@@ -21,7 +21,7 @@ from app.mcp.server_manifest import ManifestStore
 from app.mcp.token_store import TokenStore
 from app.values.user_errors import UserError
 from tests.mcp.guarded_server import GuardedServer
-from tools.running.process import LocalProcesses
+from tools.running.local_processes import LocalProcesses
 
 Kind = Literal["sse", "streamable-http"]
 SERVED = str(Path(__file__).with_name("served.py"))

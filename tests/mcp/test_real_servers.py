@@ -20,7 +20,7 @@ from tests.conftest import OUTSIDE
 from tests.support.npm import why_npm_cannot
 from tools.files.artifacts import Artifacts
 from tools.results import ImagePart, ToolResult
-from tools.running.process import LocalProcesses
+from tools.running.local_processes import LocalProcesses
 
 pytestmark = pytest.mark.installs
 OF_NPM = ("everything", "filesystem", "memory")

@@ -21,7 +21,7 @@ from app.mcp.server_manifest import ManifestStore
 from app.mcp.server_registry import ServerRegistry
 from app.mcp.stdio_process import server_variables
 from tests.architecture.sources import ROOT
-from tools.running.process import LocalProcesses
+from tools.running.local_processes import LocalProcesses
 
 FAULTY = str(Path(__file__).with_name("faulty.py"))
 
@@ -279,7 +279,7 @@ from app.mcp.config_entries import ServerConfig
 from app.mcp.stdio_process import server_variables
 from app.mcp.managed_server import ManagedServer
 from app.mcp.server_context import MAX_LOG_FILE_BYTES, ServerLog
-from tools.running.process import LocalProcesses
+from tools.running.local_processes import LocalProcesses
 
 async def hold():
     processes = LocalProcesses()

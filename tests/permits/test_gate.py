@@ -20,7 +20,7 @@ from app.values.messages import ToolResultMessage
 from tests.engine.scripted_session import ScriptedSession
 from tools.box.plan import Abilities
 from tools.registry import builtin_tools
-from tools.running.shell import SpawnPlan
+from tools.running.shell_settings import SpawnPlan
 
 
 def gated_session(

@@ -14,7 +14,7 @@ from app.permits.permission_decisions import PermissionPolicy, decide_call
 from app.permits.rules import PermitRule, parse_rule
 from app.permits.shell.command_line import judge_command
 from app.permits.shell.simple_command import JUDGED_PROGRAMS
-from tools.git.repository import find_repository
+from tools.git.git_repository import find_repository
 
 PLAIN = [
     "ls",

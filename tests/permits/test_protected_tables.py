@@ -11,8 +11,8 @@ from app.permits.shell_words import ANY_NAME_MARK
 from app.providers.scripted import ScriptedAnswer, call, say
 from tests.permits.test_gate import decisions, gated_session, results
 from tools.box.places import guarded_paths
-from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OWN_FILES, KeyName, KeyPlace
-from tools.protected.later import HOME_AUTORUN_FILES, PROJECT_AUTORUN_FILES, AutorunFile
+from tools.protected.autorun_files import HOME_AUTORUN_FILES, PROJECT_AUTORUN_FILES, AutorunFile
+from tools.protected.key_tables import KEY_NAMES, KEY_PLACES, SHOWN_OWN_FILES, KeyName, KeyPlace
 
 
 def below(row: AutorunFile | KeyPlace) -> str:

@@ -19,7 +19,7 @@ from app.values.content import ToolCall
 from tools.argument_aliases import FOLDER_ALIASES, PATH_ALIASES
 from tools.base import Tool, ToolContext
 from tools.registry import builtin_tools
-from tools.schema import typed_arguments
+from tools.schema import convert_to_arguments_struct
 
 TOOLS = {tool.name: tool for tool in builtin_tools()}
 PATHS = st.sampled_from(
@@ -118,7 +118,7 @@ async def test_a_spelling_that_is_accepted_is_judged_as_the_plain_one(data: st.D
     other = await judged(tool, data.draw(spelled(plain)))
     if other.refused:
         return
-    seen = typed_arguments(tool, other.seen)
+    seen = convert_to_arguments_struct(tool, other.seen)
     assert seen == other.ran, "what the gate saw is what ran"
     assert tool.effects_of(seen, ToolContext(call_id="1", cwd=PROJECT)) == other.effects
     if tool.name not in READ_AS_LISTS:

@@ -16,11 +16,11 @@ NAMES = (
 VIEW = KernelInfo(
     state="idle",
     interpreter="~/project/.venv/bin/python",
-    found=".venv",
+    interpreter_origin=".venv",
     version="3.12.4",
     pid=4711,
-    memory=14_800_000,
-    cells=4,
+    memory_bytes=14_800_000,
+    cell_count=4,
     names=NAMES,
 )
 CODE = """depths = [3, 5, 8, 13]

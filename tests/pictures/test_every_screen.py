@@ -19,11 +19,11 @@ from tests.sessions.make_entries import user_entry as said
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen, text_of
 from tests.support.sizes import resize
-from widgets.editor.chips import Attachment
+from widgets.editor.chips import ImageAttachment
 from widgets.screens.dialogs import InputScreen, QuestionScreen
 from widgets.screens.picker import PickerScreen
 
-SHOT = Attachment(name="shot.png", mime_type="image/png", byte_count=48_000, width=800, height=600)
+SHOT = ImageAttachment(name="shot.png", mime_type="image/png", byte_count=48_000, width=800, height=600)
 
 
 @pytest.fixture(autouse=True)
@@ -35,8 +35,8 @@ def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
         "app.engine.models.model_requests.ModelRequests._on_state", lambda self, state, seconds: None
     )
     monkeypatch.setattr("app.tui.features.sessions.page.age", lambda seconds: "2 h")
-    monkeypatch.setattr("app.tui.features.sessions.page.ago", lambda seconds: "2 h ago")
-    monkeypatch.setattr("app.tui.features.jobs.page.age", lambda seconds: "3 m")
+    monkeypatch.setattr("app.tui.features.sessions.page.format_ago", lambda seconds: "2 h ago")
+    monkeypatch.setattr("app.tui.features.jobs.page.format_age", lambda seconds: "3 m")
 
 
 async def test_the_editor(screen: Screen, photographs: Photographs) -> None:

@@ -200,7 +200,7 @@ SHELL = ShellSnapshot(
     aliases={"gs": "git status", "ll": "ls -l"},
     functions={"sail": "sail () \n{ \n    ls boats | sort\n}"},
     options=("extglob",),
-    taken=1.0,
+    taken_at=1.0,
 )
 
 
@@ -209,7 +209,7 @@ async def test_the_shell_of_ones_own(
 ) -> None:
     """What commands have of a person's shell, behind its setting."""
     monkeypatch.setattr(ShellSnapshotSource, "view", lambda self: SHELL)
-    monkeypatch.setattr("app.tui.features.settings.own_shell.ago", lambda seconds: "3 m ago")
+    monkeypatch.setattr("app.tui.features.settings.own_shell.format_ago", lambda seconds: "3 m ago")
     app = screen.app(theme=photographs.theme, script=ScriptedModel([]))
     async with photographs.of(app) as tour:
         await tour.say("/settings")

@@ -4,16 +4,16 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.repomap.index.indexing_pool import index_files_completely, outline_files
+from tools.repomap.index.indexing_pool import pack_complete_records, pack_outline_records
 
 
 def crash_at_poison(root: Path, paths: Sequence[str]) -> bytes:
     if any("poison" in path for path in paths):
         os._exit(1)
-    return outline_files(root, paths)
+    return pack_outline_records(root, paths)
 
 
 def crash_with_all_at_poison(root: Path, paths: Sequence[str]) -> bytes:
     if any("poison" in path for path in paths):
         os._exit(1)
-    return index_files_completely(root, paths)
+    return pack_complete_records(root, paths)

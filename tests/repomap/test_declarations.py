@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from tests.repomap.boat_repository import FILES, shown
-from tools.repomap.index import building
-from tools.repomap.index.building import IndexedFolder, build_index, open_for_writing
-from tools.repomap.index.declarations import declared_names
-from tools.repomap.index.outlining import index_words
-from tools.repomap.index.parts import identifier_runs
+from tools.repomap.index import index_updates
+from tools.repomap.index.declarations import find_declared_names
+from tools.repomap.index.file_records import make_word_record
+from tools.repomap.index.index_updates import IndexedFolder, build_index, open_index_for_writing
+from tools.repomap.index.word_parts import find_identifier_runs
 from tools.repomap.repository import MappedRepository
 
 
@@ -35,20 +35,20 @@ from tools.repomap.repository import MappedRepository
     ],
 )
 def test_declared_names_are_found_without_a_parser(language: str, text: str, names: set[str]):
-    assert set(declared_names(language, text, identifier_runs(text))) == names
+    assert set(find_declared_names(language, text, find_identifier_runs(text))) == names
 
 
 def test_a_line_of_any_shape_takes_no_time():
     line = "a* " * 20_000 + "(" * 20_000
-    assert declared_names("c", line, identifier_runs(line)) == []
+    assert find_declared_names("c", line, find_identifier_runs(line)) == []
 
 
 def test_answers_before_outlines_are_made_name_symbols(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(building, "index_file", index_words)
+    monkeypatch.setattr(index_updates, "make_complete_record", make_word_record)
     repository = MappedRepository(folder, tmp_path / "cache")
-    with open_for_writing(repository.index) as store:
+    with open_index_for_writing(repository.index) as store:
         assert build_index(store, IndexedFolder(folder))
         assert len(store.files_without_outline()) == len(FILES) - 1  # of a secret only the path is indexed
     assert not repository.is_index_complete

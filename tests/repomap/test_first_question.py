@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.repomap.first_question import MIN_REPOSITORY_FILES, likely_places_for_question
-from tools.repomap.render import estimate_tokens
+from tools.repomap.first_question import MIN_REPOSITORY_FILES, find_likely_places
+from tools.repomap.map_rendering import estimate_tokens
 from tools.repomap.repository import MappedRepository
 from tools.workspace import Workspace
 
@@ -24,7 +24,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 def test_a_name_that_one_file_defines_is_sure(fleet: Workspace):
-    told = likely_places_for_question(fleet, SURE)
+    told = find_likely_places(fleet, SURE)
     assert told is not None and "anchor.py" in told.split("\n")[1]
     assert estimate_tokens(told) <= 1000
 
@@ -39,7 +39,7 @@ def test_a_name_that_one_file_defines_is_sure(fleet: Workspace):
     ],
 )
 def test_few_words_a_mention_or_an_even_field_say_nothing(fleet: Workspace, prompt: str):
-    assert likely_places_for_question(fleet, prompt) is None
+    assert find_likely_places(fleet, prompt) is None
 
 
 def test_in_a_small_folder_nothing_is_reported(tmp_path: Path):
@@ -48,8 +48,7 @@ def test_in_a_small_folder_nothing_is_reported(tmp_path: Path):
     repository = MappedRepository(tmp_path / "boats", tmp_path / "cache")
     repository.complete_index(workers=0)
     assert (
-        likely_places_for_question(Workspace(tmp_path / "boats", repositories=lambda cwd: repository), SURE)
-        is None
+        find_likely_places(Workspace(tmp_path / "boats", repositories=lambda cwd: repository), SURE) is None
     )
 
 
@@ -58,5 +57,5 @@ def test_without_an_index_one_is_begun_and_nothing_told(tmp_path: Path):
     (tmp_path / "boats" / "anchor.py").write_text("def turn_capstan(chain):\n    return chain\n")
     repository = MappedRepository(tmp_path / "boats", tmp_path / "cache")
     workspace = Workspace(tmp_path / "boats", repositories=lambda cwd: repository)
-    assert likely_places_for_question(workspace, SURE) is None
+    assert find_likely_places(workspace, SURE) is None
     workspace.close()

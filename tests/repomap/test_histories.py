@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.repomap.boat_repository import shown, write
-from tools.repomap.index.nearness import MAX_FILES_PER_COMMIT
-from tools.repomap.index.store import IndexStore
+from tools.repomap.index.git_history import MAX_FILES_PER_COMMIT
+from tools.repomap.index.index_store import IndexStore
 from tools.repomap.repository import MappedRepository
 
 Commit = Callable[..., str]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.repomap.index.kinds import file_kind_of, is_about_tests
+from tools.repomap.index.file_kinds import classify_file, is_question_about_tests
 
 
 @pytest.mark.parametrize(
@@ -28,9 +28,9 @@ from tools.repomap.index.kinds import file_kind_of, is_about_tests
     ],
 )
 def test_a_file_is_what_its_path_and_header_say(path: str, head: bytes, kind: str):
-    assert file_kind_of(path, "python", head) == kind
+    assert classify_file(path, "python", head) == kind
 
 
 def test_a_question_is_about_tests_by_its_first_line():
-    assert is_about_tests("The tests of the harbour are flaky")
-    assert not is_about_tests("The harbour loses boats\n\nI added tests and fixtures for it.")
+    assert is_question_about_tests("The tests of the harbour are flaky")
+    assert not is_question_about_tests("The harbour loses boats\n\nI added tests and fixtures for it.")

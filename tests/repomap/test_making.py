@@ -9,18 +9,18 @@ import pytest
 
 from tests.repomap.boat_repository import FILES, Stopped, shown, write
 from tests.repomap.crashing_parser import crash_at_poison, crash_with_all_at_poison
-from tools.repomap.answer_texts import map_text
-from tools.repomap.index import building
-from tools.repomap.index.building import (
+from tools.repomap.answer_texts import format_map_answer
+from tools.repomap.index import index_updates
+from tools.repomap.index.hidden_files import HiddenFiles
+from tools.repomap.index.index_store import IndexStore
+from tools.repomap.index.index_updates import (
     IndexedFolder,
     build_index,
     build_outlines,
-    open_for_writing,
+    open_index_for_writing,
     survey_folder,
 )
-from tools.repomap.index.hidden import HiddenFiles
 from tools.repomap.index.indexing_pool import IndexingPool
-from tools.repomap.index.store import IndexStore
 from tools.repomap.repository import IndexState, MappedRepository
 
 
@@ -38,7 +38,7 @@ def test_files_that_rules_hide_are_neither_indexed_nor_shown(folder: Path, tmp_p
         assert repository.find_definitions("ReadCache")[0] == []
         assert repository.outline_of("harbour/cache.py") is None
         assert "harbour/cache.py" not in repository.map_folder().ranked_map.text
-        assert "harbour/cache.py" not in {use.path for use in repository.find_uses("ReadCache").shown}
+        assert "harbour/cache.py" not in {use.path for use in repository.find_uses("ReadCache").listed_uses}
         assert [one.path for one in repository.symbols_like("ReadCache")] == ["harbour/made_pb2.py"]
     with IndexStore(repository.index) as store:
         assert store.indexed_file_at_path("harbour/cache.py") is None
@@ -47,14 +47,14 @@ def test_files_that_rules_hide_are_neither_indexed_nor_shown(folder: Path, tmp_p
 
 
 def test_lines_of_secrets_are_no_uses(repository: MappedRepository):
-    assert repository.find_uses("CACHE_DIRECTORY_TOKEN").shown == ()
+    assert repository.find_uses("CACHE_DIRECTORY_TOKEN").listed_uses == ()
 
 
 def test_new_files_are_listed_seldom_but_at_once_when_git_has_done_something(
     repository: MappedRepository, folder: Path
 ):
     def recheck_trust() -> None:
-        repository.upkeep.last_look_at = float("-inf")  # five seconds later
+        repository.upkeep.last_checked_at = float("-inf")  # five seconds later
         repository.index_changes()
 
     repository.index_changes()
@@ -73,7 +73,7 @@ def test_of_a_large_folder_the_paths_come_first_and_then_where_one_works(folder:
     for number in range(30):
         write(folder, f"far/thing{number:02}.py", f"def far{number}():\n    pass\n")
     large = IndexedFolder(folder, first_folder="harbour", max_files_at_once=10)
-    with open_for_writing(tmp_path / "index.sqlite") as store:
+    with open_index_for_writing(tmp_path / "index.sqlite") as store:
         found = survey_folder(store, large)
         assert [path.partition("/")[0] for path in found.changed_files][:4] == ["harbour"] * 4
         assert build_index(store, large, found=found, is_stopped=Stopped(after=1)) is False
@@ -108,10 +108,10 @@ def test_a_method_is_found_by_the_last_part_of_its_name_too(folder: Path, tmp_pa
 
 
 def test_while_an_index_is_being_made_what_it_lacks_is_ranked_by_its_path(folder: Path, tmp_path: Path):
-    with open_for_writing(tmp_path / "cache" / "x") as store:
+    with open_index_for_writing(tmp_path / "cache" / "x") as store:
         pass
     repository = MappedRepository(folder, tmp_path / "cache")
-    with open_for_writing(repository.index) as store:
+    with open_index_for_writing(repository.index) as store:
         assert build_index(store, IndexedFolder(folder), is_stopped=Stopped(after=1)) is False
     assert shown(repository, "the cache and the guide")[-1] in ("docs/guide.md", "tests/test_cache.py")
     assert {"harbour/cache.py", "tests/test_cache.py"} <= set(shown(repository, "the cache"))
@@ -141,35 +141,35 @@ def test_a_file_at_which_workers_die_costs_no_other(
     for number in range(120):
         write(folder, f"many/file{number}.py", f"def thing{number}():\n    pass\n")
     write(folder, "many/poison.py", "def poison():\n    pass\n" + "x = 1\n" * 5000)
-    monkeypatch.setattr(building, "outline_files", crash_at_poison)
-    monkeypatch.setattr(building, "index_files_completely", crash_with_all_at_poison)
-    monkeypatch.setattr(building, "_MAX_FILES_WITH_OUTLINES", 0 if has_many else 2000)
+    monkeypatch.setattr(index_updates, "pack_outline_records", crash_at_poison)
+    monkeypatch.setattr(index_updates, "pack_complete_records", crash_with_all_at_poison)
+    monkeypatch.setattr(index_updates, "_MAX_FILES_WITH_OUTLINES", 0 if has_many else 2000)
     repository = MappedRepository(folder, tmp_path / "cache")
-    with open_for_writing(repository.index) as store, IndexingPool(folder, 1) as pool:
+    with open_index_for_writing(repository.index) as store, IndexingPool(folder, 1) as pool:
         assert build_index(store, IndexedFolder(folder), pool=pool)
         assert bool(store.find_symbols("thing7")) is not has_many
         assert build_outlines(store, folder, pool=pool)
     assert repository.index_state() == IndexState(len(FILES) + 121, 0)
     assert all(repository.find_definitions(f"thing{number}")[1] == 1 for number in range(120))
     assert repository.find_definitions("poison")[1] == 0
-    with open_for_writing(repository.index) as store:
+    with open_index_for_writing(repository.index) as store:
         assert survey_folder(store, IndexedFolder(folder)).changed_files == ()
 
 
 def test_of_more_files_than_an_index_takes_that_is_said(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(building, "MAX_LISTED_FILES", 3)
+    monkeypatch.setattr(index_updates, "MAX_LISTED_FILES", 3)
     repository = MappedRepository(folder, tmp_path / "cache")
     repository.complete_index(workers=0)
     answer = repository.map_for_task("the cache directory")
     assert answer.index_state.indexed_count == 3 and answer.index_state.is_listing_cut
-    assert "more files than an index takes; 3 are in it" in map_text(answer, is_question=True)
+    assert "more files than an index takes; 3 are in it" in format_map_answer(answer, is_question=True)
 
 
 def test_a_builder_goes_after_the_programs_of_other_sessions():
     program = (
-        "import os; from pathlib import Path; from tools.repomap.index.builder import lower_process_priority; "
+        "import os; from pathlib import Path; from tools.repomap.index.builder_process import lower_process_priority; "
         "lower_process_priority(); group = Path('/proc/self/autogroup'); "
         "print(os.nice(0), group.read_text().split()[-1] if group.exists() else 15)"
     )

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.repomap.boat_repository import shown, write
-from tools.repomap.index.builder import IndexBuilder
-from tools.repomap.index.building import IndexedFolder
-from tools.repomap.index.listing import FolderListing
+from tools.repomap.index.builder_process import IndexBuilder
+from tools.repomap.index.folder_listing import FolderListingCache
+from tools.repomap.index.index_updates import IndexedFolder
 from tools.repomap.repository import MappedRepository
 
 
@@ -134,8 +134,8 @@ def test_on_a_slow_drive_an_answer_waits_for_a_part_of_the_files_and_says_so(
         time.sleep(0.01)
         return True
 
-    monkeypatch.setattr("tools.repomap.index.building._matches_file_stamp", is_stamped)
-    monkeypatch.setattr("tools.repomap.index.upkeep._STAT_TIMEOUT", 0.5)
+    monkeypatch.setattr("tools.repomap.index.index_updates._matches_file_stamp", is_stamped)
+    monkeypatch.setattr("tools.repomap.index.index_upkeep._CHANGE_CHECK_TIMEOUT", 0.5)
     repository = MappedRepository(folder, tmp_path / "cache")
     try:
         repository.index_changes(patience=0.0)
@@ -149,9 +149,9 @@ def test_on_a_slow_drive_an_answer_waits_for_a_part_of_the_files_and_says_so(
 def test_names_that_could_not_all_be_listed_in_time_are_not_all_there_are(
     folder: Path, tmp_path: Path
 ) -> None:
-    listing = FolderListing(folder)
-    assert listing.listed_paths(lambda path: False, 0.0) == [] and not listing.is_whole
-    assert "harbour/cache.py" in listing.listed_paths(lambda path: False, 60.0) and listing.is_whole
+    listing = FolderListingCache(folder)
+    assert listing.listed_paths(lambda path: False, 0.0) == [] and not listing.is_complete
+    assert "harbour/cache.py" in listing.listed_paths(lambda path: False, 60.0) and listing.is_complete
 
 
 def test_links_in_circles_are_not_followed(folder: Path, tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_who_waits_for_a_builder_of_another_takes_over_when_that_is_killed(
         assert other.map_for_task("thing7 of many").ranked_map.files
         os.kill(builder._process.pid, signal.SIGKILL)  # pyright: ignore[reportPrivateUsage]
         assert builder.wait_for_end(60)
-        other.upkeep.last_look_at = float("-inf")  # five seconds later
+        other.upkeep.last_checked_at = float("-inf")  # five seconds later
         other.index_changes(patience=120)
         assert not other.upkeep.is_building and other.index_state().missing_count == 0
         assert other.find_definitions("thing1499")[1] == 20

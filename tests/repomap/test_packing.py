@@ -10,7 +10,9 @@ from tools.repomap.index.packing import StoredOutline, pack_outline, unpack_outl
 
 SYMBOLS = (
     Symbol(name="Boat", kind="class", start_line=1, end_line=9, modifiers=("exported",)),
-    Symbol(name="läuft", kind="method", start_line=3, end_line=4, parent=0, doc="Läuft aus.", lead_line=2),
+    Symbol(
+        name="läuft", kind="method", start_line=3, end_line=4, parent=0, doc="Läuft aus.", decorator_line=2
+    ),
 )
 
 

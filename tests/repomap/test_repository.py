@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.repomap.boat_repository import FILES, shown, write
-from tools.repomap.answer_texts import map_text
-from tools.repomap.index.builder import IndexBuilder
-from tools.repomap.index.building import IndexedFolder, open_for_writing
-from tools.repomap.index.store import IndexStore, limit_index_folder
-from tools.repomap.ranking import changed_together_scores
-from tools.repomap.render import MapCandidate, estimate_tokens, render_map
+from tools.repomap.answer_texts import format_map_answer
+from tools.repomap.index.builder_process import IndexBuilder
+from tools.repomap.index.index_store import IndexStore, delete_old_indexes
+from tools.repomap.index.index_updates import IndexedFolder, open_index_for_writing
+from tools.repomap.map_rendering import MapCandidate, estimate_tokens, render_repository_map
+from tools.repomap.ranking import score_by_common_changes
 from tools.repomap.repository import IndexState, MapAnswer, MappedRepository
 
 
@@ -58,8 +58,8 @@ def test_other_names_of_secrets_are_known_by_their_path_alone(folder: Path, tmp_
     (folder / "harbour" / "notes.txt").hardlink_to(folder / ".env")
     repository = MappedRepository(folder, tmp_path / "cache")
     repository.complete_index()
-    assert repository.find_uses("CACHE_DIRECTORY_TOKEN").shown == ()
-    assert repository.text_of("harbour/notes.txt") == ""
+    assert repository.find_uses("CACHE_DIRECTORY_TOKEN").listed_uses == ()
+    assert repository.read_visible_text("harbour/notes.txt") == ""
     assert "harbour/notes.txt" not in shown(repository, "very secret word token")
     assert b"very-secret-word" not in repository.index.read_bytes()
 
@@ -90,7 +90,7 @@ def test_a_part_of_a_name_is_enough(repository: MappedRepository):
 
 
 def test_uses_stand_in_the_symbols_that_they_are_in(repository: MappedRepository):
-    uses = repository.find_uses("ReadCache").shown
+    uses = repository.find_uses("ReadCache").listed_uses
     assert [(use.path, use.enclosing_symbol) for use in uses] == [
         ("harbour/boats.py", ""),
         ("harbour/boats.py", "launch"),
@@ -161,7 +161,7 @@ def test_one_that_is_killed_is_gone_on_with(folder: Path, tmp_path: Path):
 
 def test_two_at_once_one_builds_and_both_answer(repository: MappedRepository, folder: Path, tmp_path: Path):
     other = MappedRepository(folder, tmp_path / "cache")
-    with open_for_writing(repository.index):
+    with open_index_for_writing(repository.index):
         assert "Another bayou" in other.complete_index(workers=0)
         assert shown(other, "cache directory")[0] == "harbour/cache.py"
 
@@ -254,7 +254,7 @@ def test_files_of_small_commits_are_related_and_of_large_ones_not(folder: Path, 
         assert known is not None
         found = {
             file.path: says
-            for id, says in changed_together_scores(store, [known]).items()
+            for id, says in score_by_common_changes(store, [known]).items()
             if (file := store.indexed_file(id)) is not None
         }
     assert found["harbour/mast.py"] > 0 and "harbour/crowd0.py" not in found
@@ -290,22 +290,22 @@ def test_no_map_is_ever_over_its_budget(tokens: int, files: list[tuple[str, list
         )
         for path, symbols in files
     ]
-    made = render_map(candidates, tokens)
+    made = render_repository_map(candidates, tokens)
     assert made.tokens <= tokens
     assert estimate_tokens(made.text) == made.tokens
     for state in (
         IndexState(200_000, 0, is_listing_cut=True),
         IndexState(9, 190_000, "its files take long to look at."),
     ):
-        made = render_map(candidates, tokens, behind=state.note_tokens)
-        told = map_text(MapAnswer(made, state, tuple(path for path, _ in files)), is_question=True)
+        made = render_repository_map(candidates, tokens, behind=state.note_tokens)
+        told = format_map_answer(MapAnswer(made, state, tuple(path for path, _ in files)), is_question=True)
         assert estimate_tokens(told) <= max(tokens, 2 * state.note_tokens)
 
 
 def test_folders_are_not_counted_as_files(repository: MappedRepository):
     answer = repository.map_folder()
     assert any(file.path.endswith("/") for file in answer.ranked_map.files)
-    assert map_text(answer, is_question=False).endswith(
+    assert format_map_answer(answer, is_question=False).endswith(
         f"\n{answer.index_state.indexed_count} of {answer.index_state.indexed_count} files."
     )
 
@@ -316,9 +316,9 @@ def test_unused_indexes_are_deleted(repository: MappedRepository, tmp_path: Path
     os.utime(old, (0, 0))
     large = repository.index.with_name("large.sqlite")
     large.write_bytes(b"x" * 1000)
-    limit_index_folder(repository.index.parent)
+    delete_old_indexes(repository.index.parent)
     assert large.exists() and not old.exists()
-    limit_index_folder(repository.index.parent, most_bytes=10)
+    delete_old_indexes(repository.index.parent, most_bytes=10)
     assert len(list(repository.index.parent.glob("*.sqlite"))) == 1
 
 

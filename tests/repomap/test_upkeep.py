@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.repomap.boat_repository import FILES, shown, write
-from tools.repomap.index import upkeep
-from tools.repomap.index.builder import IndexBuilder
-from tools.repomap.index.parts import split_words
+from tools.repomap.index import index_upkeep
+from tools.repomap.index.builder_process import IndexBuilder
+from tools.repomap.index.word_parts import split_into_word_parts
 from tools.repomap.ranking import parse_question, rank_paths
 from tools.repomap.repository import MappedRepository
 
@@ -23,7 +23,7 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_a_small_folder_is_whole_before_its_first_answer(
     folder: Path, tmp_path: Path, waited: list[float], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(upkeep, "LISTING_TIMEOUT", 60.0)
+    monkeypatch.setattr(index_upkeep, "FOLDER_LISTING_TIMEOUT", 60.0)
     repository = MappedRepository(folder, tmp_path / "cache")
     repository.index_changes(60.0)
     assert repository.is_index_complete and not repository.upkeep.is_building and waited == []
@@ -59,14 +59,14 @@ def test_answers_do_not_wait_for_long_builds(folder: Path, tmp_path: Path, waite
 def test_of_very_many_files_what_others_changed_is_looked_for_behind_the_answer(
     repository: MappedRepository, folder: Path, waited: list[float], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(upkeep, "_MAX_FILES_TO_STAT", len(FILES) - 1)
+    monkeypatch.setattr(index_upkeep, "_MAX_FILES_TO_STAT", len(FILES) - 1)
     write(folder, "harbour/new.py", "def capstan():\n    pass\n")
     try:
         repository.index_changes()
         builder = repository.upkeep._builder  # pyright: ignore[reportPrivateUsage]
         assert builder is not None and waited == []
         assert "seen late" in repository.index_state().problem
-        assert builder._done.wait(60)  # pyright: ignore[reportPrivateUsage]
+        assert builder._ended_event.wait(60)  # pyright: ignore[reportPrivateUsage]
         assert repository.find_definitions("capstan")[1] == 1
     finally:
         repository.close_repository()
@@ -95,9 +95,9 @@ def test_names_are_ranked_as_if_each_were_split(folder: Path):
         question = parse_question(f"the {name} of it")
         wanted = set(question.word_parts)
         split = sorted(
-            (-len(wanted.intersection(split_words(path))), len(path), path)
+            (-len(wanted.intersection(split_into_word_parts(path))), len(path), path)
             for path in paths
-            if wanted.intersection(set(split_words(path)))
+            if wanted.intersection(set(split_into_word_parts(path)))
         )
         assert rank_paths(paths, question, 100) == [path for _, _, path in split], name
 

@@ -83,7 +83,7 @@ async def blinking(seat: Seat) -> Any:
     await seat.pilot.pause()
     seat.app.editor.focus()
     await seat.pilot.pause()
-    return seat.app.editor.surface._blinks
+    return seat.app.editor.surface._is_caret_blinking
 
 
 @ON_SCREEN.add("sidePanel", False, True)
@@ -165,7 +165,7 @@ async def drawn_images(seat: Seat) -> Any:
     await seat.pilot.pause()
     await asyncio.gather(*seat.app.transcript.painter.thumbnails.tasks.values())
     await seat.pilot.pause()
-    return kitty.PLACEHOLDER in seat.app.screen_text
+    return kitty.PLACEHOLDER_CHARACTER in seat.app.screen_text
 
 
 @ON_SCREEN.add("editorPaddingX", 0, 3)

@@ -104,7 +104,7 @@ async def test_it_acts_at_once_on_the_page(
 ) -> None:
     written: list[str] = []
     monkeypatch.setattr(
-        "app.tui.terminal.terminal_parts.write_to", lambda app, sequence: written.append(sequence)
+        "app.tui.terminal.terminal_parts.write_through_driver", lambda app, sequence: written.append(sequence)
     )
     monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "full")
     app = page_in(tmp_path, {**case.base, case.name: case.one})

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from PIL import Image
 
-from widgets.emulator.emulator import Emulator
-from widgets.graphics.kitty import _ROW_COLUMN_MARKS, PLACEHOLDER
+from widgets.emulator.emulator import TerminalEmulator
+from widgets.graphics.kitty import _ROW_COLUMN_MARKS, PLACEHOLDER_CHARACTER
 
 WIDTH, HEIGHT = 10, 20
 """The size of a cell in pixels."""
@@ -60,7 +60,7 @@ class Seen(NamedTuple):
     pixels: tuple[int, int]
 
 
-class PictureTerminal(Emulator):
+class PictureTerminal(TerminalEmulator):
     def __init__(
         self, columns: int, lines: int, *, reply: Callable[[bytes], None], speaks: Speaks = KITTY
     ) -> None:
@@ -97,7 +97,7 @@ class PictureTerminal(Emulator):
     def _feed_text(self, data: bytes) -> None:
         if b"\x1b[?1049l" in data:
             self.placed = {key: seen for key, seen in self.placed.items() if not self.is_full_screen}
-        super().feed(data.replace(PLACEHOLDER.encode(), _PLACEHOLDER.encode()))
+        super().feed(data.replace(PLACEHOLDER_CHARACTER.encode(), _PLACEHOLDER.encode()))
 
     def _take_graphic(self, found: "re.Match[bytes]") -> None:
         match found.lastgroup:
@@ -226,7 +226,7 @@ class PictureTerminal(Emulator):
 
     def _draw_over(self, columns: int, rows: int, pixels: tuple[int, int]) -> None:
         x, y = self.cursor
-        if y + rows >= self._grid.lines or x + columns > self._grid.columns:
+        if y + rows >= self._grid.line_count or x + columns > self._grid.column_count:
             self.faults.append("an image that scrolls the screen")
             return
         number = len(self.drawn)

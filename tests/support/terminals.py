@@ -18,7 +18,7 @@ from pathlib import Path
 from app.cli.subcommands import SUBCOMMANDS
 from tests.support import warm_bayou
 from tests.support.warm_bayou import WarmProcess
-from widgets.emulator.emulator import Emulator
+from widgets.emulator.emulator import TerminalEmulator
 
 LIMIT = 20.0
 WRITTEN_NOTHING = "Ask anything"
@@ -47,7 +47,7 @@ class Terminal:
         keyboard: int | None = None,
         is_mute: bool = False,
         is_cold: bool = False,
-        emulator: Callable[..., Emulator] = Emulator,
+        emulator: Callable[..., TerminalEmulator] = TerminalEmulator,
     ) -> None:
         """bayou runs without approvals, unless `words` set the permissions.
 

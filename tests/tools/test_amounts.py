@@ -21,7 +21,7 @@ from tools import amounts
     ],
 )
 def test_durations(seconds: float, words: str) -> None:
-    assert amounts.duration(seconds) == words
+    assert amounts.format_seconds(seconds) == words
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,14 @@ def test_tokens(count: int, words: str) -> None:
 
 
 def test_the_others() -> None:
-    assert [amounts.age(seconds) for seconds in (5, 300, 7_200, 200_000)] == ["now", "5 m", "2 h", "2 d"]
+    assert [amounts.format_age(seconds) for seconds in (5, 300, 7_200, 200_000)] == [
+        "now",
+        "5 m",
+        "2 h",
+        "2 d",
+    ]
     assert [amounts.size(count) for count in (12, 48_200, 1_240_000)] == ["12 B", "48 kB", "1.2 MB"]
-    assert [amounts.percentage(percent) for percent in (0, 0.04, 0.4, 0.96, 12.4)] == [
+    assert [amounts.format_percentage(percent) for percent in (0, 0.04, 0.4, 0.96, 12.4)] == [
         "0 %",
         "0 %",
         "0.4 %",
@@ -51,8 +56,9 @@ def test_the_others() -> None:
         "12 %",
     ]
     assert [amounts.pluralized(count, "file") for count in (1, 1_200)] == ["1 file", "1,200 files"]
-    assert amounts.changed_lines(1_200, 4) == "+1,200 −4"
-    assert [amounts.changed_lines(*one) for one in ((3, 0), (0, 3), (0, 0))] == ["+3", "−3", ""]
+    assert amounts.format_changed_lines(1_200, 4) == "+1,200 −4"
+    assert [amounts.format_changed_lines(*one) for one in ((3, 0), (0, 3), (0, 0))] == ["+3", "−3", ""]
     assert (
-        amounts.changed_files(1_000, 3, 0) == "1,000 files +3" and amounts.changed_files(1, 0, 0) == "1 file"
+        amounts.format_changed_files(1_000, 3, 0) == "1,000 files +3"
+        and amounts.format_changed_files(1, 0, 0) == "1 file"
     )

@@ -12,7 +12,7 @@ from tests.tools.test_bash import alive, until_gone
 from tools.base import ToolError
 from tools.results import ToolResult
 from tools.running.pty.pty_host import PtyProgram
-from tools.running.shell import ShellSettings
+from tools.running.shell_settings import ShellSettings
 from tools.running.user_shell.user_commands import run_user_command
 from tools.workspace import Workspace
 
@@ -83,7 +83,7 @@ async def test_cancelling_a_job_ends_its_command(hands: ToolCaller) -> None:
 async def test_a_slow_command_is_promoted_after_the_threshold(
     hands: ToolCaller, workspace: Workspace, project: Path
 ) -> None:
-    workspace.shell = lambda: ShellSettings(background_after_seconds=0.05)
+    workspace.shell_settings = lambda: ShellSettings(background_after_seconds=0.05)
     jobs = Jobs()
     os.mkfifo(project / "gate")
     result = await hands("bash", command="echo early; cat gate", within=hands.context(jobs=jobs))
@@ -126,8 +126,8 @@ class Screen:
         self.seen += data
         if self._question and self._question in self.seen and self.program:
             self._question = b""
-            self.program.resize(60, 20)
-            self.program.send(self._answer)
+            self.program.resize_terminal(60, 20)
+            self.program.send_keys(self._answer)
 
     def close(self) -> str:
         self.is_closed = True
@@ -165,7 +165,7 @@ async def test_a_command_that_wants_a_terminal_runs_without_one_and_says_so(hand
 
 
 async def test_a_persistent_shell_remembers(hands: ToolCaller, workspace: Workspace, project: Path) -> None:
-    workspace.shell = lambda: ShellSettings(is_persistent=True)
+    workspace.shell_settings = lambda: ShellSettings(is_persistent=True)
     (project / "sub").mkdir()
     await hands("bash", command="cd sub && export A=1; f() { echo f-$A; }")
     assert await hands.text("bash", command="pwd; f") == f"{project}/sub\nf-1"
@@ -178,7 +178,7 @@ async def test_a_persistent_shell_remembers(hands: ToolCaller, workspace: Worksp
 async def test_a_persistent_shell_starts_anew_after_exit_abort_and_timeout(
     hands: ToolCaller, workspace: Workspace
 ) -> None:
-    workspace.shell = lambda: ShellSettings(is_persistent=True)
+    workspace.shell_settings = lambda: ShellSettings(is_persistent=True)
     assert (await hands.text("bash", command="X=1; echo bye; exit 7")) == "bye\n\nCommand exited with code 7"
     assert await hands.text("bash", command="echo [$X]; X=2") == "[]"
     assert "timed out" in await hands.text("bash", command="echo a; sleep 600.555", timeout=1)
@@ -194,7 +194,7 @@ async def test_a_persistent_shell_starts_anew_after_exit_abort_and_timeout(
 async def test_a_command_gone_to_the_background_takes_its_shell_along(
     hands: ToolCaller, workspace: Workspace, project: Path
 ) -> None:
-    workspace.shell = lambda: ShellSettings(is_persistent=True)
+    workspace.shell_settings = lambda: ShellSettings(is_persistent=True)
     jobs = Jobs()
     os.mkfifo(project / "gate")
     context = hands.context(jobs=jobs, background_requested=lambda: True)
@@ -209,7 +209,7 @@ async def test_a_command_gone_to_the_background_takes_its_shell_along(
 async def test_a_persistent_shell_waits_for_no_background_child(
     hands: ToolCaller, workspace: Workspace
 ) -> None:
-    workspace.shell = lambda: ShellSettings(is_persistent=True)
+    workspace.shell_settings = lambda: ShellSettings(is_persistent=True)
     text = await hands.text("bash", command="sleep 600.999 & echo started")
     assert text.startswith("started\n\n[Processes started by this command still run")
     assert await hands.text("bash", command="jobs -p | wc -l") == "1"

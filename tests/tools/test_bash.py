@@ -11,7 +11,7 @@ import pytest
 from tests.tools.conftest import ToolCaller, until
 from tools.files.artifacts import Artifacts
 from tools.results import ToolResult
-from tools.running.shell import ShellSettings, SpawnPlan, split_leading_cd
+from tools.running.shell_settings import ShellSettings, SpawnPlan, split_leading_cd
 from tools.workspace import Workspace
 
 
@@ -193,13 +193,13 @@ async def test_settings_shape_the_command(hands: ToolCaller, workspace: Workspac
             command=plan.command + "; echo hooked", cwd=plan.cwd, environment={**plan.environment, "H": "1"}
         )
 
-    workspace.shell = lambda: ShellSettings(
-        path="/bin/sh",
-        prefix="P=prefixed;",
+    workspace.shell_settings = lambda: ShellSettings(
+        shell_path="/bin/sh",
+        command_prefix="P=prefixed;",
     )
     workspace.spawn_hook = hook
     assert await hands.text("bash", command="echo $P $H $0") == "prefixed 1 /bin/sh\nhooked"
-    workspace.shell = lambda: ShellSettings(path="/no/such/shell")
+    workspace.shell_settings = lambda: ShellSettings(shell_path="/no/such/shell")
     assert "Correct the shellPath setting" in await hands.error("bash", command="true")
 
 
@@ -226,7 +226,7 @@ async def test_a_timeout_keeps_the_output(hands: ToolCaller) -> None:
 
 
 async def test_a_default_timeout_is_a_setting(hands: ToolCaller, workspace: Workspace) -> None:
-    workspace.shell = lambda: ShellSettings(default_timeout=1)
+    workspace.shell_settings = lambda: ShellSettings(default_timeout=1)
     assert "Command timed out after 1 seconds" in await hands.text("bash", command="sleep 600.112")
     assert not alive("600.112")
 
@@ -356,7 +356,7 @@ async def test_bytes_that_are_no_text_do_no_harm(hands: ToolCaller) -> None:
 async def test_the_interceptor_points_to_the_better_tool(
     hands: ToolCaller, workspace: Workspace, command: str, tool: str
 ) -> None:
-    workspace.shell = lambda: ShellSettings(is_intercepting=True)
+    workspace.shell_settings = lambda: ShellSettings(intercepts_commands=True)
     workspace.active_tools = lambda: (tool,)
     words = await hands.error("bash", command=command)
     assert words.startswith(f"Blocked: Use the {tool} tool") and words.endswith(
@@ -381,7 +381,7 @@ async def test_the_interceptor_points_to_the_better_tool(
 async def test_the_interceptor_leaves_the_rest_alone(
     hands: ToolCaller, workspace: Workspace, command: str
 ) -> None:
-    workspace.shell = lambda: ShellSettings(is_intercepting=True)
+    workspace.shell_settings = lambda: ShellSettings(intercepts_commands=True)
     workspace.active_tools = lambda: ("read", "grep", "find", "edit", "write")
     assert "Blocked" not in await hands.text("bash", command=command)
 
@@ -442,7 +442,7 @@ async def test_a_pipeline_whose_earlier_part_failed_says_so(
     (project / "a").mkdir()
     (project / "a.txt").write_text("a")
     (project / "b.txt").write_text("b")
-    workspace.shell = lambda: ShellSettings(path="/bin/bash", is_persistent=is_persistent)
+    workspace.shell_settings = lambda: ShellSettings(shell_path="/bin/bash", is_persistent=is_persistent)
     result = await hands("bash", command=command)
     assert not result.is_error
     noted = f"exit 0, but {part}" if part else None
@@ -497,7 +497,7 @@ async def test_a_start_file_of_the_person_is_read_all_the_same(
 ) -> None:
     (project / "start").write_text("hello() { echo hello; }\n")
     monkeypatch.setenv("BASH_ENV", str(project / "start"))
-    workspace.shell = lambda: ShellSettings(path="/bin/bash")
+    workspace.shell_settings = lambda: ShellSettings(shell_path="/bin/bash")
     result = await hands(
         "bash",
         command="(hello; exit 2) | cat; bash -c hello | cat; (exit 2) | cat; echo $BASH_ENV | (cat; exit 0)",

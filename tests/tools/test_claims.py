@@ -9,7 +9,7 @@ from app.agent.call_order import ResourceClaim, claim_of_call, must_wait_for
 from tools.base import ToolContext
 from tools.registry import builtin_tools
 from tools.schema import validate_arguments
-from tools.workspace import workspace_of
+from tools.workspace import workspace_of_context
 
 TOOLS = {tool.name: tool for tool in builtin_tools()}
 
@@ -20,7 +20,7 @@ def claim(call: Call, cwd: Path) -> ResourceClaim:
     name, arguments = call
     context = ToolContext(call_id="c", cwd=cwd)
     effects = TOOLS[name].effects_of(validate_arguments(TOOLS[name], arguments), context)
-    return claim_of_call(effects, workspace_of(context).files)
+    return claim_of_call(effects, workspace_of_context(context).files)
 
 
 def edit(path: str) -> Call:

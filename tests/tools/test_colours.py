@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from tests.tools.conftest import ToolCaller, until
-from tools.builtin.bash import bash_tool
+from tools.builtin.bash import make_bash_tool
 from tools.results import CommandBlock
-from tools.running.colours import MAX_LIVE_LINES, output_colours, stored_colours
-from tools.text import final_output
+from tools.running.colours import MAX_COLOURED_LIVE_LINES, find_output_colours, read_stored_colours
+from tools.text import render_final_output
 from widgets.transcript.leaves import ansi_text
 
 
 def painted(written: str) -> str:
-    shown = final_output(written)
-    return ansi_text.add_ansi_colours(shown, output_colours(written, shown))
+    shown = render_final_output(written)
+    return ansi_text.add_ansi_colours(shown, find_output_colours(written, shown))
 
 
 @pytest.mark.parametrize(
@@ -64,14 +64,14 @@ NONSENSE: list[Any] = [
 
 @pytest.mark.parametrize("details", NONSENSE)
 def test_details_that_say_nonsense_change_nothing(details: Any) -> None:
-    assert ansi_text.add_ansi_colours("text", stored_colours(details)) == "text"
+    assert ansi_text.add_ansi_colours("text", read_stored_colours(details)) == "text"
 
 
 async def test_a_command_that_writes_colours(hands: ToolCaller) -> None:
     result = await hands("bash", command="printf '\\033[31mred\\033[0m and not\\n'")
     assert result.text == "red and not"
     assert result.details is not None and "red" not in json.dumps(result.details["colours"])
-    card = bash_tool().card({"command": "x"}, result)
+    card = make_bash_tool().card({"command": "x"}, result)
     [block] = card.blocks
     assert isinstance(block, CommandBlock) and block.output == "red and not"
     assert ansi_text.add_ansi_colours(block.output, block.colours) == "\x1b[31mred\x1b[0m and not"
@@ -82,7 +82,7 @@ async def test_what_a_command_at_work_shows_has_its_colours_too(hands: ToolCalle
     command = "printf '\\033[32mfirst\\033[0m\\n'; cat gate"
     call = asyncio.create_task(hands("bash", command=command))
     await until(lambda: bool(hands.progress))
-    [block] = bash_tool().card({"command": command}, hands.progress[0]).blocks
+    [block] = make_bash_tool().card({"command": command}, hands.progress[0]).blocks
     assert isinstance(block, CommandBlock) and block.exit_code is None, "it has not ended"
     assert ansi_text.add_ansi_colours(block.output, block.colours) == "\x1b[32mfirst\x1b[0m\n"
     gate = await asyncio.to_thread((project / "gate").open, "w")
@@ -96,7 +96,7 @@ async def test_what_runs_tells_colours_of_its_end_alone(hands: ToolCaller, proje
     call = asyncio.create_task(hands("bash", command=command))
     await until(lambda: bool(hands.progress) and hands.progress[-1].text.endswith("300\n"))
     details = hands.progress[-1].details
-    assert details is not None and len(details["colours"]) == MAX_LIVE_LINES
+    assert details is not None and len(details["colours"]) == MAX_COLOURED_LIVE_LINES
     gate = await asyncio.to_thread((project / "gate").open, "w")
     gate.close()
     await call

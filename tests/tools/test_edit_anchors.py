@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.tools.conftest import ToolCaller
-from tools.builtin.edit import anchored_tool
-from tools.edits.dialects.anchors import anchored_row, line_tag, parse_anchor
+from tools.builtin.edit import make_anchored_tool
+from tools.edits.dialects.anchors import compute_line_tag, format_anchored_row, parse_anchor
 from tools.registry import builtin_tools
 from tools.workspace import Workspace
 
@@ -20,7 +20,7 @@ class Anchoring(ToolCaller):
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
         workspace.edit_mode = lambda: "anchored"
-        self._tools = {tool.name: tool for tool in (*builtin_tools(), anchored_tool())}
+        self._tools = {tool.name: tool for tool in (*builtin_tools(), make_anchored_tool())}
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def put(project: Path, text: str, name: str = "a.txt") -> Path:
 
 
 def at(number: int, text: str = TEXT) -> str:
-    return f"{number}{line_tag(number, text.split(chr(10))[number - 1])}"
+    return f"{number}{compute_line_tag(number, text.split(chr(10))[number - 1])}"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def at(number: int, text: str = TEXT) -> str:
     ],
 )
 def test_tags_are_those_that_others_know(number: int, line: str, tag: str) -> None:
-    assert line_tag(number, line) == tag
+    assert compute_line_tag(number, line) == tag
 
 
 async def test_read_and_grep_show_anchors_and_people_do_not_see_them(
@@ -62,13 +62,13 @@ async def test_read_and_grep_show_anchors_and_people_do_not_see_them(
 ) -> None:
     put(project, "one\ntwo\n")
     result = await anchoring("read", path="a.txt")
-    assert result.text == f"{anchored_row(1, 'one')}\n{anchored_row(2, 'two')}"
+    assert result.text == f"{format_anchored_row(1, 'one')}\n{format_anchored_row(2, 'two')}"
     tools = {tool.name: tool for tool in builtin_tools()}
     [block] = tools["read"].card({"path": "a.txt"}, result).blocks
     assert block.text == "one\ntwo"  # type: ignore[union-attr]
     assert (
         await anchoring.text("grep", pattern="tw", context=1)
-        == f"a.txt-{anchored_row(1, 'one')}\na.txt:{anchored_row(2, 'two')}"
+        == f"a.txt-{format_anchored_row(1, 'one')}\na.txt:{format_anchored_row(2, 'two')}"
     )
 
 
@@ -78,8 +78,8 @@ async def test_a_range_comes_with_lines_around_it_and_otherwise_is_what_was_aske
     put(project, TEXT)
     text = await anchoring.text("read", path="a.txt", offset=10, limit=2)
     assert (
-        text.startswith(anchored_row(7, "line 7"))
-        and anchored_row(14, "line 14") in text
+        text.startswith(format_anchored_row(7, "line 7"))
+        and format_anchored_row(14, "line 14") in text
         and "15" not in text.split("[")[0]
     )
     workspace.edit_mode = lambda: "replace"
@@ -98,8 +98,8 @@ async def test_a_range_comes_with_lines_around_it_and_otherwise_is_what_was_aske
         ({"from": at(30), "place": "after", "lines": ["x"]}, TEXT + "x\n"),
         ({"from": "end", "lines": ["x"]}, TEXT + "x\n"),
         ({"from": "start", "lines": ["x"]}, "x\n" + TEXT),
-        ({"from": anchored_row(2, "line 2"), "lines": ["two"]}, TEXT.replace("line 2\n", "two\n")),
-        ({"from": at(2), "lines": [anchored_row(2, "two")[:3] + "|two"]}, None),
+        ({"from": format_anchored_row(2, "line 2"), "lines": ["two"]}, TEXT.replace("line 2\n", "two\n")),
+        ({"from": at(2), "lines": [format_anchored_row(2, "two")[:3] + "|two"]}, None),
         ({"from": at(2), "lines": [at(2) + "|two"]}, TEXT.replace("line 2\n", "two\n")),
         ({"from": at(2), "lines": ["two\nthree"]}, TEXT.replace("line 2\n", "two\nthree\n")),
     ],
@@ -124,16 +124,16 @@ async def test_fresh_rows_come_back_and_are_as_good_as_read(anchoring: Anchoring
     assert said.endswith(
         "\n".join(
             [
-                anchored_row(1, "line 1"),
-                anchored_row(2, "a"),
-                anchored_row(3, "b"),
-                anchored_row(4, "line 3"),
-                anchored_row(5, "line 4"),
+                format_anchored_row(1, "line 1"),
+                format_anchored_row(2, "a"),
+                format_anchored_row(3, "b"),
+                format_anchored_row(4, "line 3"),
+                format_anchored_row(5, "line 4"),
             ]
         )
     )
     await anchoring(
-        "edit", changes=[{"path": "a.txt", "from": anchored_row(3, "b").split("|")[0], "lines": ["B"]}]
+        "edit", changes=[{"path": "a.txt", "from": format_anchored_row(3, "b").split("|")[0], "lines": ["B"]}]
     )
     assert path.read_text().startswith("line 1\na\nB\nline 3\n")
 
@@ -162,7 +162,7 @@ async def test_a_line_that_an_own_edit_rewrote_is_not_overwritten_by_an_older_an
         words = await anchoring.error(
             "edit", changes=[{"path": "a.txt", "from": at(first), "lines": ["lost"]}]
         )
-        assert "Nothing was changed." in words and anchored_row(5, "mine") in words
+        assert "Nothing was changed." in words and format_anchored_row(5, "mine") in words
         assert path.read_text() == now
 
 
@@ -171,10 +171,10 @@ async def test_a_number_that_was_computed_is_refused_with_the_rows(
 ) -> None:
     path = put(project, TEXT)
     await anchoring("read", path="a.txt")
-    wrong = f"8{line_tag(9, 'line 9')}"
+    wrong = f"8{compute_line_tag(9, 'line 9')}"
     words = await anchoring.error("edit", changes=[{"path": "a.txt", "from": wrong, "lines": ["x"]}])
     assert f"{wrong} is not what is there now. Nothing was changed." in words
-    assert anchored_row(8, "line 8") in words
+    assert format_anchored_row(8, "line 8") in words
     assert path.read_text() == TEXT
 
 
@@ -185,7 +185,7 @@ async def test_lines_that_were_not_shown_are_refused_with_their_rows_and_then_kn
     await anchoring("read", path="a.txt", limit=5)
     change = {"path": "a.txt", "from": at(20), "lines": ["x"]}
     words = await anchoring.error("edit", changes=[change])
-    assert "were not all shown to you" in words and anchored_row(20, "line 20") in words
+    assert "were not all shown to you" in words and format_anchored_row(20, "line 20") in words
     await anchoring("edit", changes=[change])
     assert path.read_text() == TEXT.replace("line 20\n", "x\n")
 
@@ -299,7 +299,7 @@ async def test_how_a_file_is_encoded_stays(anchoring: Anchoring, project: Path, 
     path = project / "a.txt"
     path.write_bytes("één\r\ntwee\r\n".encode(encoding))
     await anchoring("read", path="a.txt")
-    change = {"path": "a.txt", "from": f"1{line_tag(1, 'één')}", "lines": ["drie", "vïer"]}
+    change = {"path": "a.txt", "from": f"1{compute_line_tag(1, 'één')}", "lines": ["drie", "vïer"]}
     await anchoring("edit", changes=[change])
     assert path.read_bytes() == "drie\r\nvïer\r\ntwee\r\n".encode(encoding)
 
@@ -320,7 +320,9 @@ async def test_a_line_of_a_block_that_was_copied_since_is_refused_with_the_rows(
     change = {"path": "a.txt", "from": at(3 + line, text), "lines": ["other"]}
     words = await anchoring.error("edit", changes=[change])
     number = 3 + line
-    assert "Nothing was changed." in words and anchored_row(number, now.split("\n")[number - 1]) in words
+    assert (
+        "Nothing was changed." in words and format_anchored_row(number, now.split("\n")[number - 1]) in words
+    )
     assert path.read_text() == now
     await anchoring("edit", changes=[change])
     assert path.read_text().split("\n")[number - 1] == "other", "the rows of the refusal are shown lines"

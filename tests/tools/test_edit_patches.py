@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.conftest import ToolCaller
-from tools.edits.named_files import patch_in_command
+from tools.edits.named_files import find_patch_in_command
 
 CODE = "class A:\n    def f(self):\n        return 1\n\n\nclass B:\n    def f(self):\n        return 1\n"
 
@@ -153,11 +153,11 @@ async def test_a_command_that_is_only_a_patch_is_carried_out_as_one(
     hands: ToolCaller, project: Path, command: str, is_patch: bool
 ) -> None:
     (project / "a.txt").write_text("one\n")
-    assert (patch_in_command({"command": command, "timeout": None}) == PATCH) is is_patch
+    assert (find_patch_in_command({"command": command, "timeout": None}) == PATCH) is is_patch
     if is_patch:
         assert await hands.text("bash", command=command) == "Changed a.txt in 1 place."
         assert (project / "a.txt").read_text() == "two\n"
-    assert patch_in_command({"command": command, "cwd": "elsewhere"}) is None
+    assert find_patch_in_command({"command": command, "cwd": "elsewhere"}) is None
 
 
 async def test_a_notebook_is_patched_as_it_is_read(hands: ToolCaller, project: Path) -> None:

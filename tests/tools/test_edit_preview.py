@@ -9,21 +9,27 @@ import pytest
 
 from tests.tools.mistakes import MISTAKES, Mistake
 from tools.base import ToolError
-from tools.builtin.edit import edit_tool_for
-from tools.builtin.write import write_tool
+from tools.builtin.edit import make_edit_tool_for_mode
+from tools.builtin.write import make_write_tool
 from tools.diff_lines import parse_diff
 from tools.edits.dialects.anchored import AnchoredEdit, place_anchored_edits
-from tools.edits.dialects.anchors import anchored_row
-from tools.edits.dialects.matching import Document
-from tools.edits.dialects.modes import EditMode
+from tools.edits.dialects.anchors import format_anchored_row
+from tools.edits.dialects.edit_modes import EditMode
+from tools.edits.dialects.matching import SearchableText
 from tools.edits.dialects.patching import parse_patch, place_hunks
-from tools.edits.dialects.replacing import Edit, place_replacements
+from tools.edits.dialects.replacing import TextReplacement, place_replacements
 from tools.edits.diffs import diff_texts
 from tools.edits.edit_arguments import EditArguments
-from tools.edits.editing import read_editable
-from tools.edits.preview import MAX_LINES, CallDiff, PreviewFile, diff_details, first_unmatched_edit
+from tools.edits.edit_preview import (
+    MAX_PREVIEW_LINES,
+    CallDiff,
+    PreviewFile,
+    first_unmatched_edit,
+    make_diff_details,
+)
+from tools.edits.editable_text import apply_spans, sort_edit_spans
+from tools.edits.editing import open_editable_text
 from tools.edits.shown_lines import ShownLines
-from tools.edits.texts import apply_spans, sorted_spans
 from tools.files.snapshots import FileSnapshot
 from tools.schema import validate_arguments
 
@@ -37,22 +43,22 @@ def seen(text: str, *, name: str = "a.py", shown: ShownLines | None = None) -> C
     def look(path: str) -> PreviewFile:
         if path != name:
             return PreviewFile(state="missing", path=path, error=ToolError(f"{path} does not exist."))
-        target = read_editable(text.encode(), path)
+        target = open_editable_text(text.encode(), path)
         return PreviewFile(
-            state="text", path=path, text=target, shown=shown or ShownLines(), versions=(version,)
+            state="text", path=path, text=target, shown_lines=shown or ShownLines(), shown_versions=(version,)
         )
 
     return look
 
 
 def preview(mode: EditMode | None, raw: dict[str, Any], text: str = TEXT) -> tuple[CallDiff, ...]:
-    tool = write_tool() if mode is None else edit_tool_for(mode)
+    tool = make_write_tool() if mode is None else make_edit_tool_for_mode(mode)
     assert tool.prepare is not None and tool.preview is not None
     return tool.preview(tool.prepare(dict(raw)), seen(text))
 
 
 def lost(mode: EditMode, raw: dict[str, Any], text: str, shown: ShownLines) -> str | None:
-    tool = edit_tool_for(mode)
+    tool = make_edit_tool_for_mode(mode)
     assert tool.prepare is not None
     found = first_unmatched_edit(tool.prepare(json.loads(json.dumps(raw))), seen(text, shown=shown))
     return None if found is None else found.reason
@@ -64,7 +70,7 @@ def rows_of(patch: str) -> list[tuple[str, int, int, str]]:
 
 
 def anchor(number: int) -> str:
-    return anchored_row(number, TEXT.split("\n")[number - 1]).partition("|")[0]
+    return format_anchored_row(number, TEXT.split("\n")[number - 1]).partition("|")[0]
 
 
 NEW = TEXT.replace("a + 3 * b", "a - 3 * b").replace("name_9", "other").replace("    return a + 30 * b\n", "")
@@ -131,7 +137,7 @@ def test_a_patch_previews_new_and_removed_files() -> None:
     added, removed = preview("patch", {"input": patch}, "x = 1\n")
     assert (added.path, added.added, added.removed) == ("new.py", 2, 0)
     assert (removed.path, removed.added, removed.removed) == ("a.py", 0, 1)
-    assert [file["path"] for file in diff_details((added, removed))["files"]] == ["new.py", "a.py"]
+    assert [file["path"] for file in make_diff_details((added, removed))["files"]] == ["new.py", "a.py"]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +163,7 @@ def test_a_long_preview_says_how_much_it_leaves_out() -> None:
     edits = [{"oldText": "    return a + 3 * b\n", "newText": new}]
     (diff,) = preview("replace", {"path": "a.py", "edits": edits})
     assert diff.added == 5_000
-    assert diff.patch.count("\n") <= MAX_LINES + 10
+    assert diff.patch.count("\n") <= MAX_PREVIEW_LINES + 10
     assert diff.patch.count("\n+") - 1 + diff.omitted_lines >= 5_000
 
 
@@ -166,12 +172,12 @@ def test_a_long_preview_says_how_much_it_leaves_out() -> None:
 
 def finished(mode: EditMode, raw: dict[str, Any], text: str, shown: ShownLines) -> str:
     """Returns the engine's result for the edits. Raises `ToolError`."""
-    tool = edit_tool_for(mode)
+    tool = make_edit_tool_for_mode(mode)
     assert tool.prepare is not None
     arguments = validate_arguments(tool, tool.prepare(raw))
     assert isinstance(arguments, EditArguments)
-    target = read_editable(text.encode(), "a.py")
-    if any(path != "a.py" for path in arguments.paths()):
+    target = open_editable_text(text.encode(), "a.py")
+    if any(path != "a.py" for path in arguments.named_paths()):
         raise ToolError("There is no such file.")
     if arguments.input:
         placed = place_hunks(target, parse_patch(arguments.input)[0].hunks, "a.py", shown)
@@ -179,17 +185,22 @@ def finished(mode: EditMode, raw: dict[str, Any], text: str, shown: ShownLines) 
         rows = tuple(text.split("\n"))
         version = FileSnapshot(lines=rows, shown=frozenset(range(1, len(rows) + 1)))
         edits = [
-            AnchoredEdit(first=one.first, last=one.last, place=one.place or "replace", lines=one.lines)
+            AnchoredEdit(
+                first_anchor=one.first,
+                last_anchor=one.last,
+                position=one.place or "replace",
+                new_lines=one.lines,
+            )
             for one in arguments.changes
         ]
         placed = place_anchored_edits(target, edits, "a.py", (version,))
     else:
         wanted = [
-            Edit(old_text=one.old_text, new_text=one.new_text, replaces_all=bool(one.all))
+            TextReplacement(old_text=one.old_text, new_text=one.new_text, replaces_all=bool(one.all))
             for one in arguments.edits
         ]
         placed = place_replacements(target, wanted, "a.py", shown)
-    return apply_spans(text, sorted_spans(Document(text), placed.spans_by_edit, "a.py"))
+    return apply_spans(text, sort_edit_spans(SearchableText(text), placed.spans_by_edit, "a.py"))
 
 
 def random_call(source: random.Random) -> tuple[EditMode, dict[str, Any]]:

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tools.base import ToolError
-from tools.edits.dialects.replacing import Edit
-from tools.edits.diffs import diff_texts, split_lines
+from tools.edits.dialects.replacing import TextReplacement
+from tools.edits.diffs import diff_texts, split_at_line_feeds
 from tools.edits.editing import apply_edits
 from tools.edits.shown_lines import ShownLines
-from tools.edits.syntax import FileSyntax, SyntaxChecks
+from tools.edits.syntax_checks import FileSyntax, SyntaxChecks
 
 WORDS = st.text(st.sampled_from("abcé漢😀()=;'\"- "), min_size=0, max_size=8)
 INDENT = st.sampled_from(["", "  ", "    ", "\t", "\t\t", "      "])
@@ -59,12 +59,12 @@ def test_an_edit_equals_the_reference_model(
     spans = [(cuts[i], cuts[i + 1]) for i in range(0, len(cuts) - 1, 2)]
     how = data.draw(st.sampled_from(["exact", "trailing", "indent", "quotes"]))
     expected = [(line, ending) for line, ending in zip(lines, endings, strict=True)]
-    edits: list[Edit] = []
+    edits: list[TextReplacement] = []
     for first, last in reversed(spans):
         new = [f"N{n} new" for n in range(data.draw(st.integers(1, 4)))]
         old = lines[first:last]
         edits.append(
-            Edit(
+            TextReplacement(
                 old_text="\n".join(perturb(old, how)),
                 new_text="\n".join(perturb(new, "indent" if how == "indent" else "")),
             )
@@ -75,7 +75,9 @@ def test_an_edit_equals_the_reference_model(
         expected[first:last] = list(zip(new, [*made, endings[last - 1]], strict=True))
     is_broken = data.draw(st.booleans()) and data.draw(st.booleans())
     if is_broken:
-        edits.insert(data.draw(st.integers(0, len(edits))), Edit(old_text="L999 not there", new_text="x"))
+        edits.insert(
+            data.draw(st.integers(0, len(edits))), TextReplacement(old_text="L999 not there", new_text="x")
+        )
     content = raw.encode(encoding)
     if is_broken:
         with pytest.raises(ToolError):
@@ -115,6 +117,6 @@ def test_a_diff_is_one_that_patch_understands(
         assert (diff.patch, diff.added, diff.removed) == ("", 0, 0)
         return
     assert apply_patch(old, diff.patch, tmp_path_factory.mktemp("patch")) == new
-    least = difflib.SequenceMatcher(None, split_lines(old), split_lines(new), autojunk=False)
-    assert len(split_lines(old)) - diff.removed == len(split_lines(new)) - diff.added
-    assert diff.removed <= len(split_lines(old)) and least.ratio() >= 0
+    least = difflib.SequenceMatcher(None, split_at_line_feeds(old), split_at_line_feeds(new), autojunk=False)
+    assert len(split_at_line_feeds(old)) - diff.removed == len(split_at_line_feeds(new)) - diff.added
+    assert diff.removed <= len(split_at_line_feeds(old)) and least.ratio() >= 0

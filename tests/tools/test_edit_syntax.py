@@ -8,7 +8,7 @@ import pytest
 from bench.edit_corpus import closer_removals, corpus, count_languages, harmless_edits
 from tests.tools.conftest import ToolCaller
 from tools.edits.dialects.matching import TextEdit
-from tools.edits.syntax import MAX_BYTES, SyntaxChecks
+from tools.edits.syntax_checks import MAX_CHECKED_BYTES, SyntaxChecks
 
 
 def test_harmless_edits_are_hardly_ever_an_alarm() -> None:
@@ -68,7 +68,7 @@ def test_places_are_right_behind_letters_of_several_bytes() -> None:
 
 
 def test_what_is_too_large_is_not_looked_at() -> None:
-    assert found_in("a.js", "f();\n" * (MAX_BYTES // 5) + "g(1);\n", "g(1)", "g(") is None
+    assert found_in("a.js", "f();\n" * (MAX_CHECKED_BYTES // 5) + "g(1);\n", "g(1)", "g(") is None
 
 
 async def test_a_warning_names_the_line_and_never_refuses(hands: ToolCaller, project: Path) -> None:

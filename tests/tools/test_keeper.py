@@ -13,7 +13,7 @@ import pytest
 from tests.tools.conftest import ToolCaller, until
 from tests.tools.test_bash import alive, until_gone
 from tools.operations import CommandLine
-from tools.running.process import LocalProcesses
+from tools.running.local_processes import LocalProcesses
 from tools.workspace import Workspace
 
 ORPHAN = "(setsid env -i sleep {mark} >/dev/null 2>&1 </dev/null &)"
@@ -94,7 +94,7 @@ import asyncio, sys
 from pathlib import Path
 sys.path.insert(0, {root!r})
 from tools.base import ToolContext
-from tools.builtin.bash import BashArguments, bash_tool
+from tools.builtin.bash import BashArguments, make_bash_tool
 from tools.workspace import Workspace
 
 async def main():
@@ -104,7 +104,7 @@ async def main():
     calls = []
     for number in range(60):
         arguments = BashArguments(command=commands[number % 3])
-        calls.append(asyncio.ensure_future(bash_tool().run(arguments, ToolContext(
+        calls.append(asyncio.ensure_future(make_bash_tool().run(arguments, ToolContext(
             call_id="1", cwd=workspace.cwd, workspace=workspace))))
         await asyncio.sleep(0)
     await asyncio.gather(*calls)

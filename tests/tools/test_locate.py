@@ -9,9 +9,9 @@ import pytest
 from tests.tools.conftest import ToolCaller
 from tools.base import ToolError
 from tools.files.artifacts import Artifacts
-from tools.repomap.index.building import open_for_writing
-from tools.repomap.index.hidden import HiddenFiles
-from tools.repomap.render import estimate_tokens
+from tools.repomap.index.hidden_files import HiddenFiles
+from tools.repomap.index.index_updates import open_index_for_writing
+from tools.repomap.map_rendering import estimate_tokens
 from tools.repomap.repository import MappedRepository
 from tools.workspace import Workspace
 
@@ -255,7 +255,7 @@ async def test_an_exact_name_is_found_before_there_is_an_index(project: Path, tm
     )
     hands = ToolCaller(workspace)
     try:
-        with open_for_writing(repository.index):  # another bayou is about to make it
+        with open_index_for_writing(repository.index):  # another bayou is about to make it
             assert await hands.text("locate", about="Harbour.open_gate") == (
                 "Harbour.open_gate is defined:\nmethod Harbour.open_gate [2-3], zone.py"
             )

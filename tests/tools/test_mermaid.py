@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tools.base import ToolContext, ToolError
-from tools.builtin.mermaid import mermaid_tool
+from tools.builtin.mermaid import make_mermaid_tool
 from tools.files.artifacts import Artifacts
 from tools.results import ToolResult
 from tools.schema import validate_arguments
@@ -17,7 +17,7 @@ GRAPH = "graph TD\n  A[Start] --> B[Stop]\n"
 
 
 async def drawn(folder: Path, **given: object) -> ToolResult:
-    tool = mermaid_tool()
+    tool = make_mermaid_tool()
     workspace = Workspace(folder, artifacts=Artifacts(folder / "session"))
     context = ToolContext(call_id="c", cwd=folder, workspace=workspace)
     result = await tool.run(validate_arguments(tool, dict(given)), context)

@@ -7,7 +7,7 @@ from typing import BinaryIO
 from tests.tools.conftest import ToolCaller
 from tools.base import FileChange
 from tools.operations import CommandLine, DirectoryEntry, FileStat
-from tools.running.process import LocalProcess, LocalProcesses
+from tools.running.local_processes import LocalProcess, LocalProcesses
 from tools.workspace import Workspace
 
 

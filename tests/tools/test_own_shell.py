@@ -11,11 +11,11 @@ import pytest
 from app.permits.shell.command_line import judge_command
 from tests.permits.lists import PLACE
 from tests.tools.conftest import ToolCaller
-from tools.running.interceptor import InterceptRule, better_tool, pattern_error
-from tools.running.shell import ShellSettings
+from tools.running.interceptor import InterceptRule, find_better_tool, find_pattern_error
+from tools.running.shell_settings import ShellSettings
 from tools.running.user_shell import shell_snapshot as own_shell
-from tools.running.user_shell.shell_snapshot import UserShell, user_shell_snapshot
-from tools.running.user_shell.start_up import SECTION_MARK
+from tools.running.user_shell.shell_snapshot import UserShell, get_user_shell_snapshot
+from tools.running.user_shell.startup_scripts import REPORT_SECTION_MARK
 from tools.workspace import Workspace
 
 
@@ -29,8 +29,8 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def own(workspace: Workspace, home: Path, tmp_path: Path) -> UserShell:
     made = UserShell(tmp_path / "kept", home)
-    settings = ShellSettings(path="/bin/bash", own=made)
-    workspace.shell = lambda: settings
+    settings = ShellSettings(shell_path="/bin/bash", user_shell=made)
+    workspace.shell_settings = lambda: settings
     return made
 
 
@@ -48,8 +48,8 @@ async def test_aliases_functions_and_options_are_there(hands: ToolCaller, own: U
         await hands.text("bash", command="echo nothing-*; [[ ab == +(a|b) ]] && echo matched") == "\nmatched"
     )
     assert await hands.text("bash", command='false; echo "$NOBODY,${CHATTY-not}"') == ",not"
-    assert own.known is not None and own.known.aliases["quoted"] == 'echo "it\'s"'
-    place = Path(own.known.file)
+    assert own.last_snapshot is not None and own.last_snapshot.aliases["quoted"] == 'echo "it\'s"'
+    place = Path(own.last_snapshot.file)
     assert stat.S_IMODE(place.stat().st_mode) == 0o600 and [one.name for one in place.parent.iterdir()] == [
         place.name
     ]
@@ -59,8 +59,8 @@ async def test_what_holds_a_secret_is_left_out(hands: ToolCaller, own: UserShell
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     (home / ".bashrc").write_text(f"alias pull='git -c x={token} pull'\nalias fine='echo fine'\nT={token}\n")
     assert await hands.text("bash", command="fine") == "fine"
-    assert own.known is not None and token not in Path(own.known.file).read_text()
-    assert own.known.problem == "1 of its definitions holds something like a secret and is left out"
+    assert own.last_snapshot is not None and token not in Path(own.last_snapshot.file).read_text()
+    assert own.last_snapshot.problem == "1 of its definitions holds something like a secret and is left out"
 
 
 async def test_secrets_by_name_and_aliases_of_several_lines(
@@ -72,10 +72,10 @@ async def test_secrets_by_name_and_aliases_of_several_lines(
         "alias two='echo one\necho two'\nalias zz='echo last'\nprintf() { :; }\n"
     )
     assert await hands.text("bash", command="two; zz") == "one\ntwo\nlast"
-    assert own.known is not None
-    kept = Path(own.known.file).read_text()
+    assert own.last_snapshot is not None
+    kept = Path(own.last_snapshot.file).read_text()
     assert "hunter2" not in kept and "swordfish" not in kept
-    assert own.known.aliases == {"two": "echo one\necho two", "zz": "echo last"}
+    assert own.last_snapshot.aliases == {"two": "echo one\necho two", "zz": "echo last"}
 
 
 SHELLS = [
@@ -86,8 +86,8 @@ SHELLS = [
 
 @pytest.fixture
 def own_of(shell: str, own: UserShell, workspace: Workspace) -> UserShell:
-    settings = ShellSettings(path=shutil.which(shell), own=own)
-    workspace.shell = lambda: settings
+    settings = ShellSettings(shell_path=shutil.which(shell), user_shell=own)
+    workspace.shell_settings = lambda: settings
     return own
 
 
@@ -112,8 +112,8 @@ async def test_definitions_survive_every_end_of_start_up_files(
 ) -> None:
     _start_up(home, shell, rest)
     assert await hands.text("bash", command="early; greet") == "early\nhello"
-    assert own_of.known is not None and own_of.known.problem == ""
-    assert own_of.known.aliases["early"] == "echo early" and "greet" in own_of.known.functions
+    assert own_of.last_snapshot is not None and own_of.last_snapshot.problem == ""
+    assert own_of.last_snapshot.aliases["early"] == "echo early" and "greet" in own_of.last_snapshot.functions
 
 
 GOES_ON = {
@@ -137,7 +137,7 @@ async def test_start_up_files_may_do_what_they_like(
 ) -> None:
     _start_up(home, shell, rest)
     assert (await hands.text("bash", command="early; greet")).split() == ["early", "hello"]
-    assert own_of.known is not None and own_of.known.problem == ""
+    assert own_of.last_snapshot is not None and own_of.last_snapshot.problem == ""
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -145,24 +145,25 @@ async def test_start_up_files_may_do_what_they_like(
 async def test_start_up_files_that_hang_say_what_they_had(
     rest: str, shell: str, hands: ToolCaller, own_of: UserShell, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_shell, "MAX_SECONDS", 0.5)
-    monkeypatch.setattr(own_shell, "_INTERRUPT_GRACE", 20.0)
+    monkeypatch.setattr(own_shell, "SNAPSHOT_TIMEOUT", 0.5)
+    monkeypatch.setattr(own_shell, "_INTERRUPT_GRACE_SECONDS", 20.0)
     _start_up(home, shell, rest)
     assert await hands.text("bash", command="early; greet") == "early\nhello"
-    assert own_of.known is not None
-    assert own_of.known.problem == "its start-up files took longer than 0.5 s"
+    assert own_of.last_snapshot is not None
+    assert own_of.last_snapshot.problem == "its start-up files took longer than 0.5 s"
 
 
 async def test_without_a_word_commands_run_without(hands: ToolCaller, own: UserShell, home: Path) -> None:
     (home / ".bashrc").write_text("kill -9 $$")
     assert await hands.text("bash", command="echo runs") == "runs"
-    assert own.known is not None and not own.known.file
-    assert own.known.problem == "its start-up files ended it before it could say anything"
+    assert own.last_snapshot is not None and not own.last_snapshot.file
+    assert own.last_snapshot.problem == "its start-up files ended it before it could say anything"
 
 
 async def test_a_half_word_is_left_out() -> None:
     text, found = own_shell._parse_report(
-        f"set -o pipefail\n{SECTION_MARK}alias\nalias a='1'\n{SECTION_MARK}alias\nalias b='echo ", "bash"
+        f"set -o pipefail\n{REPORT_SECTION_MARK}alias\nalias a='1'\n{REPORT_SECTION_MARK}alias\nalias b='echo ",
+        "bash",
     )
     assert found.aliases == {"a": "1"} and "alias b" not in text and found.options == ("pipefail",)
     assert found.problem == "it did not come to the end of what it has"
@@ -171,12 +172,12 @@ async def test_a_half_word_is_left_out() -> None:
 async def test_taken_anew_it_is_what_the_files_say_now(hands: ToolCaller, own: UserShell, home: Path) -> None:
     (home / ".bashrc").write_text("alias early='echo early'")
     assert await hands.text("bash", command="early") == "early"
-    before = own.known
+    before = own.last_snapshot
     (home / ".bashrc").write_text("alias early='echo changed'\nshopt -s extglob")
     assert await hands.text("bash", command="early") == "early"
-    found = await user_shell_snapshot(hands.workspace, hands.workspace.shell(), is_anew=True)
+    found = await get_user_shell_snapshot(hands.workspace, hands.workspace.shell_settings(), is_anew=True)
     assert before is not None and found is not None and found.file != before.file
-    assert found.options == ("extglob",) and found.taken >= before.taken
+    assert found.options == ("extglob",) and found.taken_at >= before.taken_at
     assert await hands.text("bash", command="early") == "changed"
     assert Path(before.file).exists()  # another session may still go by it
 
@@ -184,16 +185,16 @@ async def test_taken_anew_it_is_what_the_files_say_now(hands: ToolCaller, own: U
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
 async def test_zsh_has_its_own(hands: ToolCaller, workspace: Workspace, home: Path, tmp_path: Path) -> None:
     zsh = shutil.which("zsh")
-    settings = ShellSettings(path=zsh, own=UserShell(tmp_path / "kept", home))
-    workspace.shell = lambda: settings
+    settings = ShellSettings(shell_path=zsh, user_shell=UserShell(tmp_path / "kept", home))
+    workspace.shell_settings = lambda: settings
     (home / ".zshenv").write_text("ZDOTDIR=$HOME/elsewhere\n")
     (home / "elsewhere").mkdir()
     (home / "elsewhere" / ".zshrc").write_text(
         "alias ll='echo listed'\ngreet() { echo \"hello $1\" }\nsetopt extendedglob ksharrays\n"
     )
     assert await hands.text("bash", command="ll; greet 'a b'") == "listed\nhello a b"
-    assert settings.own is not None and settings.own.known is not None
-    assert settings.own.known.options == ("extendedglob", "ksharrays")
+    assert settings.user_shell is not None and settings.user_shell.last_snapshot is not None
+    assert settings.user_shell.last_snapshot.options == ("extendedglob", "ksharrays")
 
 
 def test_the_gate_knows_what_names_mean() -> None:
@@ -226,15 +227,15 @@ def test_rules_of_one_s_own_go_first_and_broken_ones_are_named() -> None:
         InterceptRule(pattern="(", tool="read", message="never"),
         InterceptRule(pattern=r"cat\b", tool="bash", message="Use bat."),
     )
-    assert pattern_error(rules[0].pattern) and not pattern_error(rules[1].pattern)
-    refused = better_tool("cat a", "cat a", ("bash", "read"), rules)
+    assert find_pattern_error(rules[0].pattern) and not find_pattern_error(rules[1].pattern)
+    refused = find_better_tool("cat a", "cat a", ("bash", "read"), rules)
     assert refused == "Blocked: Use bat.\n\nOriginal command: cat a"
-    assert better_tool("cat a", "cat a", ("edit",), rules) is None
+    assert find_better_tool("cat a", "cat a", ("edit",), rules) is None
     slow = InterceptRule(pattern=r"(a+)+$", tool="read", message="never")
-    assert better_tool("a" * 40 + "!", "", ("read",), (slow,)) is None
+    assert find_better_tool("a" * 40 + "!", "", ("read",), (slow,)) is None
 
 
 async def test_without_terminals_a_command_runs_and_says_so(hands: ToolCaller, workspace: Workspace) -> None:
-    workspace.shell = lambda: ShellSettings(has_terminals=False)
+    workspace.shell_settings = lambda: ShellSettings(has_terminals=False)
     text = await hands.text("bash", command="echo ran", pty=True)
     assert text == "ran\n\n[This ran without a terminal: the setting bash.pty is off.]"

@@ -1,6 +1,6 @@
 """The polling interval of running processes."""
 
-from tools.running.poll_interval import ACTIVE_INTERVAL, SILENT_INTERVAL, PollInterval
+from tools.running.poll_interval import ACTIVE_POLL_INTERVAL, SILENT_POLL_INTERVAL, PollInterval
 
 
 def test_what_is_silent_is_looked_at_less_and_less_until_it_speaks() -> None:
@@ -8,8 +8,8 @@ def test_what_is_silent_is_looked_at_less_and_less_until_it_speaks() -> None:
     waits = []
     for _ in range(20):
         waits.append(pace.seconds)
-        pace.update(False)
+        pace.update_interval(False)
     assert waits == sorted(waits)
-    assert (waits[0], waits[-1]) == (ACTIVE_INTERVAL, SILENT_INTERVAL)
-    pace.update(True)
-    assert pace.seconds == ACTIVE_INTERVAL
+    assert (waits[0], waits[-1]) == (ACTIVE_POLL_INTERVAL, SILENT_POLL_INTERVAL)
+    pace.update_interval(True)
+    assert pace.seconds == ACTIVE_POLL_INTERVAL

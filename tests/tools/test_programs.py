@@ -23,7 +23,7 @@ SLEEPS = ("sh", "-c", "sleep 7423 & sleep 7423")
 async def test_it_is_fed_heard_and_waited_for() -> None:
     async with await RunningProgram.start(LOUD, is_fed=True, keeps_errors=True) as program:
         _, out, errors = await asyncio.gather(
-            program.feed(b"tide"), program.stdout.read(), program.stderr.read()
+            program.write_stdin(b"tide"), program.stdout.read(), program.stderr.read()
         )
         assert (out, errors, await program.wait()) == (b"edit", b"hm", 3)
 

@@ -352,9 +352,9 @@ async def test_reading_from_a_huge_file_takes_little_memory(hands: ToolCaller, p
 
 
 async def test_cards_can_be_drawn_again_from_what_is_stored(hands: ToolCaller, project: Path) -> None:
-    from tools.builtin.read import read_tool
+    from tools.builtin.read import make_read_tool
 
     (project / "p.png").write_bytes(png(4, 4))
     result = await hands("read", path="p.png")
-    card = read_tool().card({"path": "p.png"}, result)
+    card = make_read_tool().card({"path": "p.png"}, result)
     assert card.summary == "4×4" and isinstance(card.blocks[0], ImageBlock)

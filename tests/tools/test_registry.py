@@ -6,17 +6,17 @@ import sys
 from pathlib import Path
 
 from tools.base import Tool
-from tools.builtin.edit import edit_tool_for
-from tools.reference import table
+from tools.builtin.edit import make_edit_tool_for_mode
 from tools.registry import builtin_tools
+from tools.tools_page import format_tools_page
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_the_page_has_the_tools_as_they_are() -> None:
     page = (ROOT / "docs/tools.md").read_text(encoding="utf-8")
-    assert page.endswith(table(builtin_tools())), (
-        "run python -m tools.reference and put its output into docs/tools.md"
+    assert page.endswith(format_tools_page(builtin_tools())), (
+        "run python -m tools.tools_page and put its output into docs/tools.md"
     )
 
 
@@ -58,8 +58,8 @@ def test_declarations_stay_within_their_budget() -> None:
         told = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
         return len(json.dumps(told)) / 4.2
 
-    assert tokens(edit_tool_for("replace")) <= 240
-    assert tokens(edit_tool_for("anchored")) <= 320
-    assert tokens(edit_tool_for("patch")) <= 320
+    assert tokens(make_edit_tool_for_mode("replace")) <= 240
+    assert tokens(make_edit_tool_for_mode("anchored")) <= 320
+    assert tokens(make_edit_tool_for_mode("patch")) <= 320
     others = sum(tokens(tool) for tool in builtin_tools() if tool.is_active and tool.name != "edit")
     assert others + 320 <= 2_100

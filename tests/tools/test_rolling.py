@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tools.files.artifacts import Artifacts
 from tools.running.rolling_output import NewOutputReader, RollingOutput
-from tools.text import plain_output
+from tools.text import render_plain_output
 
 PIECES = st.lists(
     st.binary(max_size=12) | st.sampled_from([b"\n", "é漢😀".encode(), b"\x1b[31m", b"\r"]), max_size=40
@@ -31,7 +31,7 @@ def test_any_way_of_arriving_gives_the_same(
         step = data.draw(st.integers(1, 20))
         output.feed(raw[position : position + step])
         position += step
-        shown += delta.take_new()
+        shown += delta.take_new_output()
     assert shown == text
     end = output.finish()
     assert (end.text, end.truncation.total_bytes) == (text, len(raw))
@@ -54,7 +54,7 @@ def test_a_cut_end_is_valid_text_and_the_artifact_is_everything(
         assert end.artifact is not None
         assert end.artifact.path.read_bytes() == raw
     else:
-        assert end.text == plain_output(raw.decode("utf-8", "replace"))
+        assert end.text == render_plain_output(raw.decode("utf-8", "replace"))
 
 
 def test_memory_stays_bounded(tmp_path: Path) -> None:

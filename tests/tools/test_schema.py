@@ -8,7 +8,7 @@ import pytest
 from tools.base import Tool, ToolContext
 from tools.registry import builtin_tools
 from tools.results import ToolResult, text_result
-from tools.schema import ArgumentsError, schema_of, validate_arguments
+from tools.schema import ToolArgumentsError, make_arguments_schema, validate_arguments
 
 
 class Inner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -30,7 +30,9 @@ async def nothing(arguments: Any, context: ToolContext) -> ToolResult:
     return text_result("")
 
 
-TOOL = Tool(name="every", description="", schema=schema_of(Everything), arguments=Everything, run=nothing)
+TOOL = Tool(
+    name="every", description="", schema=make_arguments_schema(Everything), arguments=Everything, run=nothing
+)
 
 
 def fit(**raw: Any) -> Everything:
@@ -38,7 +40,7 @@ def fit(**raw: Any) -> Everything:
 
 
 def test_a_schema_stands_alone() -> None:
-    schema = schema_of(Everything)
+    schema = make_arguments_schema(Everything)
     assert schema["required"] == ["path"]
     assert schema["properties"]["path"] == {"type": "string", "description": "Where"}
     assert schema["properties"]["items"]["items"]["properties"] == {"oldText": {"type": "string"}}
@@ -95,7 +97,7 @@ def test_what_models_send_is_made_to_fit(raw: dict[str, Any], field: str, value:
     ],
 )
 def test_what_does_not_fit_is_refused_by_its_name(raw: dict[str, Any], words: str) -> None:
-    with pytest.raises(ArgumentsError) as failure:
+    with pytest.raises(ToolArgumentsError) as failure:
         fit(**raw)
     assert str(failure.value).startswith('Validation failed for tool "every":\n')
     assert words in str(failure.value)
@@ -104,12 +106,12 @@ def test_what_does_not_fit_is_refused_by_its_name(raw: dict[str, Any], words: st
 
 @pytest.mark.parametrize("raw", [None, "text", 3, [], [1]])
 def test_arguments_have_to_be_an_object(raw: Any) -> None:
-    with pytest.raises(ArgumentsError, match="expected an object"):
+    with pytest.raises(ToolArgumentsError, match="expected an object"):
         validate_arguments(TOOL, raw)
 
 
 def test_huge_arguments_are_not_thrown_back_whole() -> None:
-    with pytest.raises(ArgumentsError) as failure:
+    with pytest.raises(ToolArgumentsError) as failure:
         validate_arguments(TOOL, {"other": "x" * 100_000})
     assert len(str(failure.value)) < 3_000
 
@@ -130,5 +132,5 @@ def test_a_tool_with_only_a_schema_gets_a_dict() -> None:
     )
     assert validate_arguments(tool, {"n": "3", "x": "word"}) == {"n": 3, "x": "word"}
     assert validate_arguments(tool, {"n": None}) == {"n": None}
-    with pytest.raises(ArgumentsError, match="is not an argument"):
+    with pytest.raises(ToolArgumentsError, match="is not an argument"):
         validate_arguments(tool, {"z": 1})

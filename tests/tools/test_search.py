@@ -9,7 +9,7 @@ import pytest
 
 from tests.tools.conftest import ToolCaller, until
 from tests.tools.test_bash import alive
-from tools.searching.globs import path_regex
+from tools.searching.globs import compile_path_glob
 from tools.searching.ripgrep import find_ripgrep
 from tools.workspace import Workspace
 
@@ -221,7 +221,7 @@ async def test_places_that_could_not_be_searched_are_told(
     hands: ToolCaller, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree(project, "a.txt")
-    monkeypatch.setattr("tools.searching.ripgrep._read_errors", fake_errors)
+    monkeypatch.setattr("tools.searching.ripgrep._read_error_output", fake_errors)
     assert await hands.text("grep", pattern="needle") == (
         "a.txt:1: needle\n\n[Not searched: ./locked: Permission denied (os error 13) and 1 more]"
     )
@@ -236,7 +236,7 @@ def fake_errors(descriptor: int) -> str:
 async def test_the_search_program_may_be_missing(
     hands: ToolCaller, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tools.searching.ripgrep.bundled_ripgrep", lambda: None)
+    monkeypatch.setattr("tools.searching.ripgrep.find_bundled_ripgrep", lambda: None)
     monkeypatch.setenv("PATH", "/nowhere")
     assert "ripgrep (rg) was not found" in await hands.error("grep", pattern="x")
 
@@ -262,7 +262,7 @@ async def test_the_search_program_may_be_missing(
     ],
 )
 def test_globs(pattern: str, path: str, matches: bool) -> None:
-    assert bool(path_regex(pattern).fullmatch(path)) is matches
+    assert bool(compile_path_glob(pattern).fullmatch(path)) is matches
 
 
 def script(path: Path, body: str) -> Path:

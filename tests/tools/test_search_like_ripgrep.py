@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.tools.conftest import ToolCaller
-from tools.searching.ripgrep import bundled_ripgrep
+from tools.searching.ripgrep import find_bundled_ripgrep
 
-RG = bundled_ripgrep() or "rg"
+RG = find_bundled_ripgrep() or "rg"
 CASES = 60
 """Of each seed."""
 NAMES = ("a.ts", "b.test.ts", "c.js", "d.py", "Read me.md", "[id].tsx", "data.d.ts", ".hidden.ts", "noend")

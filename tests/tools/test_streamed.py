@@ -36,7 +36,7 @@ def test_an_object_in_pieces_is_the_object(
     streamed = StreamedJson()
     seen = 0
     for piece in pieces(json.dumps(value, ensure_ascii=is_ascii), source, 9):
-        streamed.feed(piece)
+        streamed.parse_chunk(piece)
         assert set(streamed.partial_members()) <= set(value)
         whole = streamed.complete_members()
         for name, one in whole.items():
@@ -45,7 +45,7 @@ def test_an_object_in_pieces_is_the_object(
         assert len(whole) >= seen
         seen = len([name for name in whole if whole[name] == value[name]])
     assert streamed.is_complete
-    assert streamed.is_plain
+    assert streamed.is_strict_json
     assert streamed.partial_members() == streamed.complete_members() == value
 
 
@@ -55,18 +55,18 @@ def test_an_object_in_pieces_is_the_object(
 def test_what_is_no_object_is_given_up(text: str) -> None:
     streamed = StreamedJson()
     for piece in text:
-        streamed.feed(piece)
+        streamed.parse_chunk(piece)
     assert streamed.is_malformed
-    streamed.feed("more")
+    streamed.parse_chunk("more")
     assert not streamed.is_complete
 
 
 def test_controls_and_escapes_that_do_not_exist_stand_for_themselves() -> None:
     streamed = StreamedJson()
     for piece in '{"a": "one\ntwo \\d \\u00e9 \\ud83d\\ude00 \\ud83d."}':
-        streamed.feed(piece)
+        streamed.parse_chunk(piece)
     assert streamed.partial_members() == {"a": "one\ntwo \\d é 😀 \ufffd."}
-    assert not streamed.is_plain
+    assert not streamed.is_strict_json
 
 
 def test_json_within_json_is_text() -> None:
@@ -75,9 +75,9 @@ def test_json_within_json_is_text() -> None:
         text = json.dumps(value)
         streamed = StreamedJson()
         for at in range(0, len(text), size):
-            streamed.feed(text[at : at + size])
+            streamed.parse_chunk(text[at : at + size])
         assert streamed.partial_members() == value
-        assert streamed.is_plain
+        assert streamed.is_strict_json
 
 
 def test_each_character_is_read_once() -> None:
@@ -87,8 +87,8 @@ def test_each_character_is_read_once() -> None:
         streamed = StreamedJson()
         fed = 0
         for piece in pieces(json.dumps({"content": "a line\n" * lines}), random.Random(1)):
-            streamed.feed(piece)
+            streamed.parse_chunk(piece)
             fed += len(piece)
-            assert len(streamed._rest) < 20
+            assert len(streamed._unread_escape) < 20
         counted[lines] = fed
         assert streamed.partial_members() == {"content": "a line\n" * lines}

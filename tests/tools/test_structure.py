@@ -10,7 +10,12 @@ import pytest
 
 from bench.structure import count_broken_rewrites, write_sources
 from tests.tools.conftest import ToolCaller
-from tools.ast_search.rewriting import CannotIndent, Capture, fill_template, pattern_variables
+from tools.ast_search.rewriting import (
+    CannotIndentRewrite,
+    CapturedCode,
+    fill_replacement_template,
+    find_pattern_variables,
+)
 from tools.workspace import Workspace
 
 
@@ -115,7 +120,14 @@ async def test_several_wait_by_age_and_are_named(
     assert "a.js changed since the preview. Nothing was written." in await hands.error(
         "resolve", action="apply", reason="x", id="p1"
     )
-    assert [one.id for one in workspace.pending.pending_actions] == ["p2", "p4", "p5", "p6", "p7", "p8"]
+    assert [one.id for one in workspace.staged_actions.pending_actions] == [
+        "p2",
+        "p4",
+        "p5",
+        "p6",
+        "p7",
+        "p8",
+    ]
 
 
 async def test_a_change_between_preview_and_apply_writes_nothing_at_all(
@@ -126,7 +138,7 @@ async def test_a_change_between_preview_and_apply_writes_nothing_at_all(
     for file in files:
         file.write_text("old(1);\n")
     await hands("ast_edit", rewrites=[{"pattern": "old($A)", "replacement": "new($A)"}])
-    [staged] = workspace.pending.pending_actions
+    [staged] = workspace.staged_actions.pending_actions
     for _ in range(1_000):
         changed = luck.choice(files)
         if luck.random() < 0.3:
@@ -134,11 +146,11 @@ async def test_a_change_between_preview_and_apply_writes_nothing_at_all(
         else:
             changed.write_text(luck.choice(["old(1);\n// mine\n", "", "old(2);\n"]))
         before = {file: file.read_bytes() for file in files if file.exists()}
-        resolved = await workspace.pending.resolve(None, "apply", "x", by="model", call_id="c")
+        resolved = await workspace.staged_actions.resolve_action(None, "apply", "x", by="model", call_id="c")
         assert not resolved.is_done
         assert {file: file.read_bytes() for file in files if file.exists()} == before
         changed.write_text("old(1);\n")
-        workspace.pending.stage(staged.label, staged.source_tool, staged.files)
+        workspace.staged_actions.stage_action(staged.label, staged.source_tool, staged.files)
 
 
 async def test_what_would_not_parse_is_left_out_unless_it_is_wanted(hands: ToolCaller, project: Path) -> None:
@@ -199,37 +211,37 @@ def searches() -> set[int]:
     [
         (
             "with a:\n    $$$B",
-            {"B": Capture(text="x\n  y", indent="  ")},
+            {"B": CapturedCode(text="x\n  y", indent="  ")},
             "    ",
             "with a:\n        x\n        y",
         ),
-        ("$$$B", {"B": Capture(text="x\n  y", indent="  ")}, "", "x\ny"),
-        ("f($A)", {"A": Capture(text="[\n  1\n]", indent="")}, "  ", "f([\n  1\n])"),
+        ("$$$B", {"B": CapturedCode(text="x\n  y", indent="  ")}, "", "x\ny"),
+        ("f($A)", {"A": CapturedCode(text="[\n  1\n]", indent="")}, "  ", "f([\n  1\n])"),
         ("if a:\n    b", {}, "  ", "if a:\n      b"),
-        ("$A + $A", {"A": Capture(text="1", indent="")}, "", "1 + 1"),
+        ("$A + $A", {"A": CapturedCode(text="1", indent="")}, "", "1 + 1"),
     ],
 )
 def test_captures_are_indented_as_their_place_is(
-    template: str, captures: dict[str, Capture], indent: str, wanted: str
+    template: str, captures: dict[str, CapturedCode], indent: str, wanted: str
 ) -> None:
-    assert fill_template(template, captures, indent) == wanted
+    assert fill_replacement_template(template, captures, indent) == wanted
 
 
 @pytest.mark.parametrize(
     ("template", "capture"),
     [
-        ("f($B)", Capture(text="x\ny", indent="  ", is_block=True)),
-        ("if a:\n    $B", Capture(text='x = """\ny"""', indent="", has_multiline_string=True)),
-        ("if a:\n    $B", Capture(text="x\n y", indent="  ")),
+        ("f($B)", CapturedCode(text="x\ny", indent="  ", is_block=True)),
+        ("if a:\n    $B", CapturedCode(text='x = """\ny"""', indent="", has_multiline_string=True)),
+        ("if a:\n    $B", CapturedCode(text="x\n y", indent="  ")),
     ],
 )
-def test_what_cannot_be_indented_is_left_alone(template: str, capture: Capture) -> None:
-    with pytest.raises(CannotIndent):
-        fill_template(template, {"B": capture}, "")
+def test_what_cannot_be_indented_is_left_alone(template: str, capture: CapturedCode) -> None:
+    with pytest.raises(CannotIndentRewrite):
+        fill_replacement_template(template, {"B": capture}, "")
 
 
 def test_variables_are_those_that_capture() -> None:
-    assert pattern_variables("f($A, $$$REST, $_, $$$, $a, $A)") == ("A", "REST")
+    assert find_pattern_variables("f($A, $$$REST, $_, $$$, $a, $A)") == ("A", "REST")
 
 
 async def test_what_is_rewritten_in_valid_files_is_valid(project: Path) -> None:

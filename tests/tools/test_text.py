@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from tools.text import (
     escape_controls,
-    final_output,
     one_line,
-    plain_output,
+    render_final_output,
+    render_plain_output,
+    strip_markdown_marks,
     unescape_controls,
-    without_markdown_marks,
 )
 
 HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -35,25 +35,32 @@ PLANTED = {
 
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED.keys())
 def test_planted_sequences_are_harmless(planted: str) -> None:
-    for clean in (plain_output(f"before{planted}after"), escape_controls(f"before{planted}after")):
+    for clean in (render_plain_output(f"before{planted}after"), escape_controls(f"before{planted}after")):
         assert not HARMFUL.search(clean)
         assert clean.startswith("before") and clean.endswith("after")
 
 
 def test_output_reads_as_it_would_on_a_screen() -> None:
-    assert plain_output("10%\r50%\r100%\n") == "100%\n"
-    assert plain_output("Downloading\rDone\x1b[K\n") == plain_output("Downloading\r\x1b[2KDone\n") == "Done\n"
-    assert plain_output("working\r       \rdone") == "done"
-    assert plain_output("100%\rok") == "ok0%"
-    assert plain_output("ab\x1b[2Dc\x1b[1Cd") == "cbd"
-    assert plain_output("a\r\r\nb") == "a\nb"
-    assert plain_output("a\r\nb\r\n") == "a\nb\n"
-    assert plain_output("ab\x08c") == "ac"
-    assert plain_output("\x1b[1;31merror\x1b[0m: \x1b]8;;http://x\x1b\\here\x1b]8;;\x1b\\") == "error: here"
+    assert render_plain_output("10%\r50%\r100%\n") == "100%\n"
+    assert (
+        render_plain_output("Downloading\rDone\x1b[K\n")
+        == render_plain_output("Downloading\r\x1b[2KDone\n")
+        == "Done\n"
+    )
+    assert render_plain_output("working\r       \rdone") == "done"
+    assert render_plain_output("100%\rok") == "ok0%"
+    assert render_plain_output("ab\x1b[2Dc\x1b[1Cd") == "cbd"
+    assert render_plain_output("a\r\r\nb") == "a\nb"
+    assert render_plain_output("a\r\nb\r\n") == "a\nb\n"
+    assert render_plain_output("ab\x08c") == "ac"
+    assert (
+        render_plain_output("\x1b[1;31merror\x1b[0m: \x1b]8;;http://x\x1b\\here\x1b]8;;\x1b\\")
+        == "error: here"
+    )
 
 
 def test_an_unfinished_sequence_takes_no_text_with_it() -> None:
-    assert plain_output("\x1b]0;no end\nnext line") == "0;no end\nnext line"
+    assert render_plain_output("\x1b]0;no end\nnext line") == "0;no end\nnext line"
 
 
 def test_a_file_keeps_its_characters_countable() -> None:
@@ -68,15 +75,15 @@ def test_a_file_keeps_its_characters_countable() -> None:
 def test_no_text_takes_forever(unit: str) -> None:
     """A quadratic step would take minutes here."""
     for text in (unit * 200_000, "x" * 200_000 + unit * 100_000 + "\r", "\r" + "x" * 500_000):
-        assert not HARMFUL.search(plain_output(text))
+        assert not HARMFUL.search(render_plain_output(text))
 
 
 @given(st.text(max_size=100))
 def test_any_text_becomes_harmless_and_valid(text: str) -> None:
-    for clean in (plain_output(text), escape_controls(text), one_line(text)):
+    for clean in (render_plain_output(text), escape_controls(text), one_line(text)):
         assert not HARMFUL.search(clean)
         clean.encode("utf-8")
-    assert plain_output(text).count("\n") == text.count("\n")
+    assert render_plain_output(text).count("\n") == text.count("\n")
     assert len(escape_controls(text)) == len(text)
     assert "\n" not in one_line(text)
 
@@ -96,11 +103,11 @@ def test_any_text_becomes_harmless_and_valid(text: str) -> None:
     ],
 )
 def test_lines_that_are_written_over_look_as_they_do_in_the_end(written: str, seen: str) -> None:
-    assert final_output(written) == seen
+    assert render_final_output(written) == seen
 
 
 def test_a_step_as_far_as_one_likes_costs_little() -> None:
-    assert len(final_output("\x1b[999999999Bx\x1b[999999999Cy")) < 50_000
+    assert len(render_final_output("\x1b[999999999Bx\x1b[999999999Cy")) < 50_000
 
 
 @pytest.mark.parametrize(
@@ -120,4 +127,4 @@ def test_a_step_as_far_as_one_likes_costs_little() -> None:
     ],
 )
 def test_a_row_has_the_words_of_markdown_without_its_marks(text: str, words: str) -> None:
-    assert without_markdown_marks(text) == words
+    assert strip_markdown_marks(text) == words

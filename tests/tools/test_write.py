@@ -152,8 +152,8 @@ import asyncio, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from tools.base import ToolContext, ToolError
-from tools.builtin.edit import EditArguments, Replacement, edit_tool
-from tools.builtin.write import WriteArguments, write_tool
+from tools.builtin.edit import EditArguments, Replacement, make_replace_tool
+from tools.builtin.write import WriteArguments, make_write_tool
 folder = Path(sys.argv[1])
 old = "old and whole\\n" * 2500
 (folder / "a.txt").write_text(old)
@@ -161,10 +161,10 @@ old = "old and whole\\n" * 2500
 (folder / "c.txt").hardlink_to(folder / "b.txt")
 context = ToolContext(call_id="1", cwd=folder)
 for tool, arguments in (
-    (write_tool(), WriteArguments(path="a.txt", content="x" * 300_000)),
-    (write_tool(), WriteArguments(path="c.txt", content="x" * 300_000)),
-    (write_tool(), WriteArguments(path="new.txt", content="x" * 300_000)),
-    (edit_tool(), EditArguments(path="a.txt", edits=(Replacement(old_text=old[:-1], new_text="y" * 300_000),))),
+    (make_write_tool(), WriteArguments(path="a.txt", content="x" * 300_000)),
+    (make_write_tool(), WriteArguments(path="c.txt", content="x" * 300_000)),
+    (make_write_tool(), WriteArguments(path="new.txt", content="x" * 300_000)),
+    (make_replace_tool(), EditArguments(path="a.txt", edits=(Replacement(old_text=old[:-1], new_text="y" * 300_000),))),
 ):
     try:
         print(asyncio.run(tool.run(arguments, context)).text)

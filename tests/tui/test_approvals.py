@@ -17,7 +17,7 @@ from app.values.messages import ToolResultMessage
 from tests.box.conftest import skip_below
 from tests.support.clock import Clock
 from tests.tui.scripted_app import ScriptedApp, submit, wait_for_runs
-from tools.edits.dialects.anchors import anchored_row
+from tools.edits.dialects.anchors import format_anchored_row
 from widgets.editor.prompt import PromptEditor
 from widgets.status.input_guard import TYPING_PAUSE_SECONDS
 
@@ -379,7 +379,7 @@ async def test_all_of_a_change_of_several_files_is_shown(tmp_path: Path) -> None
 
 
 async def test_a_change_by_anchors_is_shown_as_the_difference_that_it_makes(tmp_path: Path) -> None:
-    changes = [{"path": "a.txt", "from": anchored_row(2, "two").partition("|")[0], "lines": ["three"]}]
+    changes = [{"path": "a.txt", "from": format_anchored_row(2, "two").partition("|")[0], "lines": ["three"]}]
     app = asking_app(tmp_path, call("edit", changes=changes), say("ok"))
     (tmp_path / "project" / "a.txt").write_text("one\ntwo\n")
     async with app.run_test(size=(100, 50)) as pilot:

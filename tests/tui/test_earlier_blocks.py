@@ -14,7 +14,7 @@ from app.values.content import Text, ToolCall
 from app.values.entries import CustomMessageEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, user_message
 from tests.widgets.transcript.page import Page
-from tools.base import plain_card
+from tools.base import make_plain_card
 from tools.results import ToolResult
 from widgets.transcript.blocks import Block
 
@@ -23,7 +23,7 @@ MADE_BY: dict[str, Any] = {"api": "a", "provider": "p", "model": "m"}
 
 def renderers() -> Renderers:
     def card(call: ToolCall, result: ToolResult | None):
-        return plain_card(call.name, call.arguments, result)
+        return make_plain_card(call.name, call.arguments, result)
 
     return Renderers(card, lambda _, usual: usual)
 

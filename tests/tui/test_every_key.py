@@ -113,7 +113,7 @@ async def test_the_editors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         for action, (before, after) in EDITOR.items():
             for key in keys("the editor", action):
                 put(app, before)
-                app.editor.model.kills.kill("killed", is_forward=True, joins=False)
+                app.editor.model.kill_ring.add_kill("killed", is_forward=True, joins=False)
                 await pilot.press(key)
                 await app.settling_until(pilot, lambda after=after: written(app) == after)
                 while len(app.screen_stack) > 1:

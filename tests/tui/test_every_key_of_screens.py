@@ -389,7 +389,7 @@ async def test_the_trees() -> None:
             screen = TreeScreen(entries, leaf="a4", filter=shown)  # type: ignore[arg-type]
             await app.shows(screen)
             rows = screen.query_one(RowList)
-            rows.move_to(next(place for place, item in enumerate(rows.shown) if item.row.id == at))
+            rows.move_to(next(place for place, item in enumerate(rows.visible_rows) if item.row.id == at))
             return screen
 
         for action, (before, after) in TREE.items():
@@ -414,7 +414,9 @@ async def test_the_trees() -> None:
         for key in keys(place, "app.tree.foldOrUp"):
             screen = await begin()
             await pilot.press(key)
-            await until(pilot, lambda screen=screen: len(screen.query_one(RowList).shown) == len(entries) - 1)
+            await until(
+                pilot, lambda screen=screen: len(screen.query_one(RowList).visible_rows) == len(entries) - 1
+            )
         for key in keys(place, "app.tree.search"):
             screen = await begin()
             await pilot.press(key, "u", "3")
@@ -422,7 +424,7 @@ async def test_the_trees() -> None:
         for key in keys(place, "app.tree.toggleLabelTimestamp"):
             screen = await begin()
             await pilot.press(key)
-            await until(pilot, lambda screen=screen: not screen.query_one(RowList).shown[0].row.right)
+            await until(pilot, lambda screen=screen: not screen.query_one(RowList).visible_rows[0].row.right)
 
 
 REVIEW_ASKS = {

@@ -45,9 +45,9 @@ def test_a_file_that_is_mentioned_while_the_older_ones_are_read_counts(home: Pat
     before.record_mentions(["a", "b"])
     read = now.read_files()
     now.record_mentions(["b"])
-    newest = now.frecency.marks["b"]
+    newest = now.frecency.scores_and_times["b"]
     now.merge_file_scores(read)
-    assert list(now.frecency.marks) == ["a", "b"] and now.frecency.marks["b"] == newest
+    assert list(now.frecency.scores_and_times) == ["a", "b"] and now.frecency.scores_and_times["b"] == newest
 
 
 async def test_prompts_of_another_project_are_not(home: Path) -> None:

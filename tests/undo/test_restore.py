@@ -11,7 +11,7 @@ from app.undo.session_undo import NothingToRestore
 from app.values.entries import CustomEntry
 from app.values.user_errors import UserError
 from tests.undo.undo_session import UndoSession
-from tools.edits.merging import three_way_merge
+from tools.edits.merging import merge_three_way
 
 
 @pytest.fixture
@@ -359,8 +359,8 @@ def test_what_has_become_a_folder_or_a_pipe_is_left_alone(stage: UndoSession) ->
     ],
 )
 def test_merging_lines(mine: str, other: str, together: str | None) -> None:
-    assert three_way_merge("a\nb\nc\n", mine, other) == together
-    assert three_way_merge("a\nb\nc\n", other, mine) == together
+    assert merge_three_way("a\nb\nc\n", mine, other) == together
+    assert merge_three_way("a\nb\nc\n", other, mine) == together
 
 
 def test_a_file_outside_goes_back_only_if_a_session_here_changed_it(tmp_path: Path) -> None:

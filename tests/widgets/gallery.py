@@ -17,7 +17,7 @@ from tests.widgets.host import Host
 from tools.results import Card, CommandBlock
 from widgets.completion.commands import CommandCompletions, CommandRow
 from widgets.completion.popup import CompletionPopup
-from widgets.editor.chips import Attachment, UnsentPrompt
+from widgets.editor.chips import ImageAttachment, UnsentPrompt
 from widgets.editor.painting import RuleText
 from widgets.editor.prompt import PromptEditor
 from widgets.lists.rows import Badge, ListRow
@@ -196,11 +196,11 @@ def on_screen(make: Callable[[], Screen[Any]]) -> Callable[[str], Host]:
 
 
 def editing(editor: PromptEditor) -> None:
-    editor.surface.show_thinking("high")
+    editor.surface.show_thinking_level("high")
     editor.surface.show_rule_text(RuleText("bash make test", "12 s", "◐", "esc stop"))
     editor.insert("Look at ")
     editor.attach(
-        Attachment(name="shot.png", mime_type="image/png", byte_count=48_000, width=800, height=600)
+        ImageAttachment(name="shot.png", mime_type="image/png", byte_count=48_000, width=800, height=600)
     )
     editor.insert(" and at 漢字 👩‍🚀, then explain what this log says about the parser: ")
     editor.paste("line\n" * 120)
@@ -209,7 +209,7 @@ def editing(editor: PromptEditor) -> None:
 def scrolled(editor: PromptEditor) -> None:
     editor.set_text("\n".join(f"line {number} of a longer thought" for number in range(40)))
     for _ in range(4):
-        editor.keyboard.up()
+        editor.keyboard.move_up_or_older()
 
 
 def models() -> list[ListRow]:

@@ -3,7 +3,7 @@
 import pytest
 from rich.style import Style
 
-from tools.amounts import MINUS
+from tools.amounts import MINUS_SIGN
 from widgets.diffstat import DiffstatPiece, split_diffstat
 from widgets.key_labels import fitting_hints
 from widgets.readable_styles import selected_row_style
@@ -30,13 +30,16 @@ def test_without_a_way_back_the_first_stays() -> None:
 
 
 def test_lines_that_came_and_went_are_told_apart_from_other_words() -> None:
-    pieces = split_diffstat(f"2 files +3,000 {MINUS}1 · at +x, a-1 and {MINUS}12")
+    pieces = split_diffstat(f"2 files +3,000 {MINUS_SIGN}1 · at +x, a-1 and {MINUS_SIGN}12")
     assert [piece for piece in pieces if piece.kind] == [
         DiffstatPiece("+3,000", "added"),
-        DiffstatPiece(f"{MINUS}1", "removed"),
-        DiffstatPiece(f"{MINUS}12", "removed"),
+        DiffstatPiece(f"{MINUS_SIGN}1", "removed"),
+        DiffstatPiece(f"{MINUS_SIGN}12", "removed"),
     ]
-    assert "".join(piece.text for piece in pieces) == f"2 files +3,000 {MINUS}1 · at +x, a-1 and {MINUS}12"
+    assert (
+        "".join(piece.text for piece in pieces)
+        == f"2 files +3,000 {MINUS_SIGN}1 · at +x, a-1 and {MINUS_SIGN}12"
+    )
 
 
 def test_where_one_is_can_be_seen_without_a_ground() -> None:

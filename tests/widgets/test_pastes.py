@@ -60,10 +60,10 @@ def test_keys_wait_no_longer_than_an_escape_does() -> None:
     for key in ("\x1b", "\x1b]", "\x1b_", "\x1bP", "\x1b_G"):
         clock = Clock()
         incoming = InputSplitter(clock)
-        assert list(incoming.feed(key)) == [] and incoming.release_held() == ""
+        assert list(incoming.feed(key)) == [] and incoming.release_held_input() == ""
         assert incoming.hold_timeout == ESCAPE_DELAY
         clock.now = ESCAPE_DELAY
-        assert incoming.release_held() == key
+        assert incoming.release_held_input() == key
         assert incoming.hold_timeout is None and list(incoming.feed("x")) == ["x"]
     endless = "\x1b]1;" + "y" * 300
     assert taken(endless) == [endless]
@@ -75,7 +75,7 @@ def test_a_sequence_that_is_cut_behind_its_beginning_is_waited_for(rest: str) ->
     incoming = InputSplitter(clock)
     assert list(incoming.feed("\x1b[")) == []
     clock.now = 0.5
-    assert incoming.release_held() == ""
+    assert incoming.release_held_input() == ""
     (part,) = incoming.feed(rest)
     assert part.text == "rm -rf x\r" if isinstance(part, Paste) else part == f"\x1b[{rest}"
 
@@ -87,13 +87,13 @@ def test_an_answer_without_an_end_is_not_typed_and_takes_no_keys_with_it(answer:
     incoming = InputSplitter(clock)
     assert list(incoming.feed(begun)) == []
     clock.now = 5.0
-    assert incoming.release_held() == ""
+    assert incoming.release_held_input() == ""
     assert list(incoming.feed("yes\r")) == ["yes\r"]
     incoming = InputSplitter(clock)
     assert list(incoming.feed(begun)) == []
     pressed = "".join(part for key in "\tno\r" for part in incoming.feed(key) if isinstance(part, str))
     clock.now = 10.0
-    assert pressed + incoming.release_held() == "\tno\r"
+    assert pressed + incoming.release_held_input() == "\tno\r"
 
 
 @st.composite

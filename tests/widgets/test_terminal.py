@@ -15,12 +15,12 @@ from textual.app import App
 from app.tui.current_theme import parse_background_reply
 from widgets.terminal import clipboard
 from widgets.terminal.terminal_control import (
-    BELL,
-    RESET_SEQUENCE,
-    Notifier,
+    BELL_CHARACTER,
+    TERMINAL_RESET_SEQUENCE,
+    DesktopNotifier,
     choose_notification_method,
-    edit_externally,
-    editor_command,
+    edit_text_externally,
+    find_editor_command,
     notification_sequence,
     progress_sequence,
     title_sequence,
@@ -32,7 +32,7 @@ def test_a_title_cannot_command_the_terminal() -> None:
     sequence = title_sequence("work\x1b]52;c;x\x07\nmore")
     assert sequence.startswith("\x1b]0;")
     assert sequence.count("\x1b") == 1
-    assert sequence.count(BELL) == 1
+    assert sequence.count(BELL_CHARACTER) == 1
 
 
 def test_progress() -> None:
@@ -64,7 +64,7 @@ def test_tmux_gets_it_wrapped() -> None:
 def test_one_is_told_only_when_one_looks_elsewhere_and_it_took_a_while() -> None:
     said: list[str] = []
     now = [0.0]
-    notifier = Notifier(said.append, method="bell", clock=lambda: now[0], env={})
+    notifier = DesktopNotifier(said.append, method="bell", clock=lambda: now[0], env={})
     assert not notifier.notify("bayou", "done", took=60)
     notifier.is_focused = False
     assert not notifier.notify("bayou", "done", took=3)
@@ -72,7 +72,7 @@ def test_one_is_told_only_when_one_looks_elsewhere_and_it_took_a_while() -> None
     assert not notifier.notify("bayou", "done", took=60), "not twice within a second"
     now[0] += 2
     assert notifier.notify("bayou", "a question")
-    assert said == [BELL, BELL]
+    assert said == [BELL_CHARACTER, BELL_CHARACTER]
 
 
 def test_the_answer_about_the_background() -> None:
@@ -95,7 +95,7 @@ def test_asking_a_real_terminal(answer: bytes, appearance: str) -> None:
         "from app.tui.current_theme import query_terminal_appearance\n"
         "from widgets.terminal.early_terminal import EarlyTerminal\n"
         "held = EarlyTerminal()\n"
-        "held.take_over()\n"
+        "held.take_over_terminal()\n"
         "appearance, read = query_terminal_appearance(held, 5.0), held.take_input()\n"
         "held.restore_terminal()\n"
         "print('is', appearance, 'with Enter' if b'who\\r' in read else '', flush=True)\n"
@@ -126,22 +126,22 @@ def test_asking_a_real_terminal(answer: bytes, appearance: str) -> None:
 
 def test_every_mode_is_undone() -> None:
     for mode in ("?1049l", "?25h", "?2004l", "?1004l", "?1003l", "?1006l", "<u"):
-        assert f"\x1b[{mode}" in RESET_SEQUENCE
+        assert f"\x1b[{mode}" in TERMINAL_RESET_SEQUENCE
 
 
 def test_which_editor() -> None:
-    assert editor_command("code --wait", {"EDITOR": "vi"}) == ["code", "--wait"]
-    assert editor_command("", {"VISUAL": "hx", "EDITOR": "vi"}) == ["hx"]
+    assert find_editor_command("code --wait", {"EDITOR": "vi"}) == ["code", "--wait"]
+    assert find_editor_command("", {"VISUAL": "hx", "EDITOR": "vi"}) == ["hx"]
 
 
 def test_without_a_wish_an_editor_that_is_there_is_taken(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert editor_command("", {}) == ["nano"]
+    assert find_editor_command("", {}) == ["nano"]
     (tmp_path / "vi").write_text("#!/bin/sh\n")
     (tmp_path / "vi").chmod(0o755)
-    assert editor_command("", {}) == ["vi"]
+    assert find_editor_command("", {}) == ["vi"]
 
 
 class _Aside(App[None]):
@@ -158,7 +158,7 @@ class _Aside(App[None]):
 @pytest.mark.parametrize("command", [["no-such-editor-anywhere"], ["/"], ["bad\0name"]])
 def test_an_editor_that_cannot_be_started_gives_the_terminal_back(command: list[str], tmp_path: Path) -> None:
     app = _Aside()
-    text, problem = edit_externally(app, "a prompt", command, tmp_path)
+    text, problem = edit_text_externally(app, "a prompt", command, tmp_path)
     assert app.is_back
     assert text is None
     assert "cannot be started" in problem
@@ -168,7 +168,7 @@ def test_what_the_editor_wrote_comes_back(tmp_path: Path) -> None:
     script = tmp_path / "ed"
     script.write_text('#!/bin/sh\necho "second line" >> "$1"\nstat -c %a "$1" >> "$1"\n')
     script.chmod(0o755)
-    found = edit_externally(_Aside(), "a prompt\n", [str(script)], tmp_path)
+    found = edit_text_externally(_Aside(), "a prompt\n", [str(script)], tmp_path)
     assert found == ("a prompt\nsecond line\n600", "")
 
 
@@ -177,7 +177,9 @@ def test_what_the_editor_wrote_comes_back(tmp_path: Path) -> None:
 
 def test_a_copy_goes_to_the_terminal_and_says_so(tmp_path: Path) -> None:
     written: list[str] = []
-    done = clipboard.copy("grüße", written.append, fallback=tmp_path / "f", env={}, find=lambda name: None)
+    done = clipboard.copy_to_clipboard(
+        "grüße", written.append, fallback=tmp_path / "f", env={}, find=lambda name: None
+    )
     assert base64.b64decode(written[0][len("\x1b]52;c;") : -2]).decode() == "grüße"
     assert done.text == "Copied, if your terminal allows it"
 
@@ -198,7 +200,7 @@ def test_in_tmux_a_copy_is_given_to_tmux_over_ssh_too(tmp_path: Path) -> None:
     program.chmod(0o755)
     env = {"TMUX": "/tmp/socket,1,0", "SSH_TTY": "/dev/pts/1", "PATH": os.environ["PATH"]}
     names = {"tmux": str(program)}
-    done = clipboard.copy("grüße", [].append, fallback=tmp_path / "f", env=env, find=names.get)
+    done = clipboard.copy_to_clipboard("grüße", [].append, fallback=tmp_path / "f", env=env, find=names.get)
     assert (tmp_path / "taken").read_text() == "grüße"
     assert (tmp_path / "asked").read_text() == "load-buffer -w -\n"
     assert done.text == "Copied with tmux"
@@ -207,7 +209,9 @@ def test_in_tmux_a_copy_is_given_to_tmux_over_ssh_too(tmp_path: Path) -> None:
 def test_what_is_too_long_for_a_terminal_goes_into_a_file(tmp_path: Path) -> None:
     written: list[str] = []
     place = tmp_path / "sub" / "copy.txt"
-    done = clipboard.copy("x" * 200_000, written.append, fallback=place, env={}, find=lambda name: None)
+    done = clipboard.copy_to_clipboard(
+        "x" * 200_000, written.append, fallback=place, env={}, find=lambda name: None
+    )
     assert written == []
     assert place.read_text() == "x" * 200_000
     assert str(place) in done.text
@@ -215,7 +219,9 @@ def test_what_is_too_long_for_a_terminal_goes_into_a_file(tmp_path: Path) -> Non
 
 def test_where_nothing_takes_a_copy_that_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    done = clipboard.copy("x", None, fallback=tmp_path / "file" / "copy.txt", env={}, find=lambda name: None)
+    done = clipboard.copy_to_clipboard(
+        "x", None, fallback=tmp_path / "file" / "copy.txt", env={}, find=lambda name: None
+    )
     assert done.text.startswith("Nothing was copied")
 
 
@@ -224,7 +230,7 @@ def test_a_program_that_fails_is_not_believed(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "xclip").write_text("#!/bin/sh\ncat > /dev/null\nexit 1\n")
     (tmp_path / "xclip").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    done = clipboard.copy("text", [].append, fallback=tmp_path / "f", env={"DISPLAY": ":0"})
+    done = clipboard.copy_to_clipboard("text", [].append, fallback=tmp_path / "f", env={"DISPLAY": ":0"})
     assert done.program == ""
     assert done.is_sent
 
@@ -248,16 +254,16 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.skipif(sys.platform == "darwin", reason="the programs of another system")
 def test_the_systems_program_takes_it_and_gives_it_back(programs: Path) -> None:
     env = {"DISPLAY": ":0"}
-    done = clipboard.copy("a\nb", lambda sequence: None, fallback=programs, env=env)
+    done = clipboard.copy_to_clipboard("a\nb", lambda sequence: None, fallback=programs, env=env)
     assert done.text == "Copied with xclip"
     assert programs.read_text() == "a\nb"
-    assert clipboard.paste(env=env) == "a\nb"
+    assert clipboard.read_clipboard(env=env) == "a\nb"
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="the programs of another system")
 def test_over_ssh_only_the_terminal_is_asked(programs: Path) -> None:
     env = {"DISPLAY": ":0", "SSH_TTY": "/dev/pts/1"}
-    done = clipboard.copy("a", lambda sequence: None, fallback=programs, env=env)
+    done = clipboard.copy_to_clipboard("a", lambda sequence: None, fallback=programs, env=env)
     assert done.program == ""
     assert done.is_sent
     assert not programs.exists()

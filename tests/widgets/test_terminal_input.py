@@ -10,12 +10,12 @@ from textual._xterm_parser import XTermParser
 from textual.message import Message
 
 from widgets.terminal.input_splitter import InputSplitter
-from widgets.terminal.terminal_input import InputReader, join_leading_alt
+from widgets.terminal.terminal_input import TerminalInputReader, join_leading_alt
 from widgets.textual_internals import KeyParser
 
 
 def parsed(*pieces: bytes) -> list[events.Event]:
-    parser, reader = XTermParser(), InputReader()
+    parser, reader = XTermParser(), TerminalInputReader()
     found: list[Message] = []
     for piece in pieces:
         if text := reader.read_text(piece):
@@ -67,13 +67,13 @@ def test_a_report_that_is_no_number_is_passed_over() -> None:
 
 @given(st.lists(st.binary(max_size=40), max_size=8))
 def test_no_bytes_end_the_reading(pieces: list[bytes]) -> None:
-    reader = InputReader()
+    reader = TerminalInputReader()
     assert isinstance("".join(map(reader.read_text, pieces)) + reader.read_text(b"", final=True), str)
 
 
 @given(st.text(max_size=60).filter(lambda text: "\x1b" not in text), st.integers(0, 60))
 def test_text_comes_through_as_it_is(text: str, cut: int) -> None:
-    reader = InputReader()
+    reader = TerminalInputReader()
     data = text.encode("utf-8", "ignore")
     assert reader.read_text(data[:cut]) + reader.read_text(data[cut:], final=True) == data.decode()
 
@@ -98,7 +98,7 @@ def test_text_comes_through_as_it_is(text: str, cut: int) -> None:
     ],
 )
 def test_alt_is_a_key_in_terminals_that_send_an_escape_before_the_letter(sent: bytes, key: str) -> None:
-    (event,) = XTermParser(False).feed(InputReader().read_text(sent))
+    (event,) = XTermParser(False).feed(TerminalInputReader().read_text(sent))
     assert isinstance(event, events.Key)
     assert event.key == key
     assert not event.is_printable
@@ -118,7 +118,7 @@ def test_alt_is_a_key_in_terminals_that_send_an_escape_before_the_letter(sent: b
 def test_a_press_with_its_kind_of_event_is_the_key_and_a_release_is_none(
     sent: bytes, keys: list[str], cut: int
 ) -> None:
-    parser, reader = KeyParser(), InputReader()
+    parser, reader = KeyParser(), TerminalInputReader()
     found = [one for piece in (sent[:cut], sent[cut:]) for one in parser.feed(reader.read_text(piece))]
     assert [event.key for event in found if isinstance(event, events.Key)] == keys
 
@@ -131,7 +131,7 @@ def test_what_begins_with_an_escape_and_is_no_key_stays_as_it_is() -> None:
         b"\x1b[?2026;2$y",
         b"\x1b_x\x1b\\",
     ):
-        assert InputReader().read_text(sent) == sent.decode()
+        assert TerminalInputReader().read_text(sent) == sent.decode()
 
 
 NUMBERS = (0, 1, 2, 3, 4, 13, 27, 97, 127, 201, 55296, 57358, 1114112, 99999999999, "")
@@ -146,7 +146,7 @@ def test_no_sequence_ends_the_reading(count: int) -> None:
     parser = KeyParser()
     for _ in range(count):
         sequence = a_sequence(chance)
-        for message in parser.feed(InputReader().read_text(sequence.encode(), final=True)):
+        for message in parser.feed(TerminalInputReader().read_text(sequence.encode(), final=True)):
             if isinstance(message, events.Resize):
                 assert message.size.width < 5000 and message.size.height < 5000, sequence
         list(parser.feed_alone("\x1b"))
@@ -174,7 +174,7 @@ def a_sequence(chance: random.Random) -> str:
 @pytest.mark.parametrize("is_cut", [False, True])
 def test_an_escape_is_never_lost_before_a_key(key: str, is_cut: bool) -> None:
     """Nothing that follows an Escape at once is a plain key: Enter would let a call run."""
-    reader, incoming, parser = InputReader(), InputSplitter(), KeyParser()
+    reader, incoming, parser = TerminalInputReader(), InputSplitter(), KeyParser()
     pieces = ("\x1b", key) if is_cut else (f"\x1b{key}",)
     events_of = [
         event
@@ -193,7 +193,7 @@ def test_a_sequence_that_never_comes_was_alt_with_its_first_key(begun: str) -> N
 
 
 def test_an_escape_and_a_key_with_ctrl_are_two_keys() -> None:
-    incoming, reader, parser = InputSplitter(), InputReader(), KeyParser()
+    incoming, reader, parser = InputSplitter(), TerminalInputReader(), KeyParser()
     keys = [
         event.key
         for piece in ("\x1b", "\x04")

@@ -4,13 +4,17 @@ parsed."""
 from pathlib import PurePath
 from typing import Final, NamedTuple
 
-from tools.filemap.detection import detect_language
+from tools.filemap.language_detection import detect_language
 
-_SAME_NAMES: Final = """bash c cpp csharp css elixir go haskell hcl html java javascript json kotlin lua php python ruby
+_LANGUAGES_NAMED_ALIKE: Final = """
+bash c cpp csharp css elixir go haskell hcl html java javascript json kotlin lua php python ruby
 rust scala solidity swift tsx typescript yaml"""
-LANGUAGE_NAMES: Final = {name: name for name in _SAME_NAMES.split()} | {"jsx": "jsx", "cuda": "cpp"}
+AST_GREP_NAME_BY_LANGUAGE: Final = {name: name for name in _LANGUAGES_NAMED_ALIKE.split()} | {
+    "jsx": "jsx",
+    "cuda": "cpp",
+}
 """ast-grep's language name by the language of a file."""
-_ALIASES: Final = {
+_LANGUAGE_BY_ALIAS: Final = {
     "ts": "typescript",
     "js": "javascript",
     "py": "python",
@@ -26,37 +30,41 @@ _ALIASES: Final = {
 }
 
 
-class Context(NamedTuple):
+class SnippetContext(NamedTuple):
     """The code before and after a snippet that makes it a complete source of its language."""
 
     before: str
     after: str
 
 
-_JAVA_BODY: Final = "class C { void f() {\n"
-_MEMBERS: Final = Context("class C {\n", "\n}\n")
-_JAVA_CONTEXTS: Final = (Context(_JAVA_BODY, ";\n} }\n"), Context(_JAVA_BODY, "\n} }\n"), _MEMBERS)
-_C_CONTEXTS: Final = (Context("void f() {\n", ";\n}\n"), Context("void f() {\n", "\n}\n"))
-_CONTEXTS: Final = {
-    "go": (Context("package p\nfunc f() {\n", "\n}\n"),),
+_JAVA_METHOD_START: Final = "class C { void f() {\n"
+_CLASS_MEMBER_CONTEXT: Final = SnippetContext("class C {\n", "\n}\n")
+_JAVA_CONTEXTS: Final = (
+    SnippetContext(_JAVA_METHOD_START, ";\n} }\n"),
+    SnippetContext(_JAVA_METHOD_START, "\n} }\n"),
+    _CLASS_MEMBER_CONTEXT,
+)
+_C_CONTEXTS: Final = (SnippetContext("void f() {\n", ";\n}\n"), SnippetContext("void f() {\n", "\n}\n"))
+_CONTEXTS_BY_LANGUAGE: Final = {
+    "go": (SnippetContext("package p\nfunc f() {\n", "\n}\n"),),
     "java": _JAVA_CONTEXTS,
     "csharp": _JAVA_CONTEXTS,
     "c": _C_CONTEXTS,
     "cpp": _C_CONTEXTS,
-    "rust": (Context("fn f() {\n", ";\n}\n"), Context("fn f() {\n", "\n}\n")),
+    "rust": (SnippetContext("fn f() {\n", ";\n}\n"), SnippetContext("fn f() {\n", "\n}\n")),
     "solidity": (
-        Context("contract C { function f() public {\n", ";\n} }\n"),
-        Context("contract C {\n", "\n}\n"),
+        SnippetContext("contract C { function f() public {\n", ";\n} }\n"),
+        SnippetContext("contract C {\n", "\n}\n"),
     ),
-    "php": (Context("<?php\n", ";\n"), Context("<?php\n", "\n")),
+    "php": (SnippetContext("<?php\n", ";\n"), SnippetContext("<?php\n", "\n")),
 }
 _INDENTATION_LANGUAGES: Final = frozenset({"python", "haskell", "yaml", "elixir"})
 
 
-def contexts_of(language: str) -> tuple[Context, ...]:
+def snippet_contexts_of(language: str) -> tuple[SnippetContext, ...]:
     """Returns the surrounding codes of a language in the order in which they are tried; empty if a snippet is parsed as
     it is."""
-    return _CONTEXTS.get(language, ())
+    return _CONTEXTS_BY_LANGUAGE.get(language, ())
 
 
 def is_indentation_based(language: str) -> bool:
@@ -64,11 +72,11 @@ def is_indentation_based(language: str) -> bool:
     return language in _INDENTATION_LANGUAGES
 
 
-def language_named(word: str) -> str | None:
+def search_language_named(word: str) -> str | None:
     """Returns the language of structural search that a model means by a word."""
     plain = word.strip().casefold()
-    return LANGUAGE_NAMES.get(_ALIASES.get(plain, plain))
+    return AST_GREP_NAME_BY_LANGUAGE.get(_LANGUAGE_BY_ALIAS.get(plain, plain))
 
 
-def language_of_file(path: str) -> str | None:
-    return LANGUAGE_NAMES.get(detect_language(PurePath(path), b"") or "")
+def search_language_of_file(path: str) -> str | None:
+    return AST_GREP_NAME_BY_LANGUAGE.get(detect_language(PurePath(path), b"") or "")

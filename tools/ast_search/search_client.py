@@ -9,40 +9,44 @@ from typing import Final
 
 import msgspec
 
-from tools.ast_search.search_messages import Answer, SearchDone, StructureRequest
+from tools.ast_search.search_messages import SearchAnswer, StructuralSearchDone, StructureRequest
 from tools.base import ToolError
 from tools.running.programs import RunningProgram
 
-_CHILD_PROGRAM: Final = (
+_SEARCH_PROCESS_PROGRAM: Final = (
     "import sys, json; sys.path[:0] = json.loads(sys.stdin.buffer.readline()); "
     "from tools.ast_search.search_process import main; main()"
 )
-_TIMEOUT: Final = 120
-_MAX_LINE: Final = 64 << 20
-_ANSWER_DECODER: Final = msgspec.json.Decoder(Answer)
+_SEARCH_TIMEOUT: Final = 120
+_MAX_ANSWER_LINE_BYTES: Final = 64 << 20
+_ANSWER_DECODER: Final = msgspec.json.Decoder(SearchAnswer)
 
 
-async def search(request: StructureRequest, take: Callable[[list[Answer]], None]) -> SearchDone:
+async def search_structurally(
+    request: StructureRequest, take: Callable[[list[SearchAnswer]], None]
+) -> StructuralSearchDone:
     """Runs a structural search in its process and passes the answers to `take` in a thread. Raises `ToolError` if the
     process ends early."""
     places = [place for place in sys.path if place and Path(place).is_absolute()]
     async with await RunningProgram.start(
-        (sys.executable, "-I", "-c", _CHILD_PROGRAM),
+        (sys.executable, "-I", "-c", _SEARCH_PROCESS_PROGRAM),
         cwd="/",
         env={"PATH": os.defpath, "LANG": "C.UTF-8"},
         is_fed=True,
-        line_limit=_MAX_LINE,
+        line_limit=_MAX_ANSWER_LINE_BYTES,
     ) as program:
         try:
             program.stdin.write(msgspec.json.encode(places) + b"\n" + msgspec.json.encode(request) + b"\n")
-            return await asyncio.wait_for(_take_answers(program.stdout, take), _TIMEOUT)
+            return await asyncio.wait_for(_receive_answers(program.stdout, take), _SEARCH_TIMEOUT)
         except TimeoutError:
-            raise ToolError(f"The search took longer than {_TIMEOUT} seconds. Narrow paths.") from None
+            raise ToolError(f"The search took longer than {_SEARCH_TIMEOUT} seconds. Narrow paths.") from None
         except (EOFError, OSError, ValueError, RecursionError):
             raise ToolError("The search ended early. Try a narrower pattern, or fewer paths.") from None
 
 
-async def _take_answers(output: asyncio.StreamReader, take: Callable[[list[Answer]], None]) -> SearchDone:
+async def _receive_answers(
+    output: asyncio.StreamReader, take: Callable[[list[SearchAnswer]], None]
+) -> StructuralSearchDone:
     while True:
         line = await output.readline()
         if not line:
@@ -52,6 +56,6 @@ async def _take_answers(output: asyncio.StreamReader, take: Callable[[list[Answe
             if len(line) > 1 << 16
             else _ANSWER_DECODER.decode(line)
         )
-        if isinstance(answer, SearchDone):
+        if isinstance(answer, StructuralSearchDone):
             return answer
         await asyncio.to_thread(take, [answer])

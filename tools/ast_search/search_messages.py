@@ -3,7 +3,7 @@
 import msgspec
 
 
-class Rewrite(msgspec.Struct, frozen=True, kw_only=True):
+class PatternRewrite(msgspec.Struct, frozen=True, kw_only=True):
     pattern: str
     replacement: str | None = None
     """The new code; None only searches."""
@@ -16,16 +16,16 @@ class SearchedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 class StructureRequest(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[SearchedFile, ...]
-    rewrites: tuple[Rewrite, ...]
+    rewrites: tuple[PatternRewrite, ...]
 
 
-class FoundNode(msgspec.Struct, frozen=True, kw_only=True):
+class FoundSyntaxNode(msgspec.Struct, frozen=True, kw_only=True):
     line: int
     text: str
     captures: dict[str, str] = {}
 
 
-class TextReplacement(msgspec.Struct, frozen=True, kw_only=True):
+class SpanReplacement(msgspec.Struct, frozen=True, kw_only=True):
     """Replaces `text[start:end]`, in the text with line feeds only."""
 
     start: int
@@ -33,14 +33,14 @@ class TextReplacement(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-class FileMatches(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
+class FileSearchMatches(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
     """A file with the matches of a structural search, and the replacements of a rewrite."""
 
     path: str
     digest: str
     """Hash of the file's bytes."""
-    found: tuple[FoundNode, ...] = ()
-    replacements: tuple[TextReplacement, ...] = ()
+    found: tuple[FoundSyntaxNode, ...] = ()
+    replacements: tuple[SpanReplacement, ...] = ()
     nested: int = 0
     """Number of matches within other matches, which are not rewritten in this pass."""
     skipped: tuple[str, ...] = ()
@@ -49,13 +49,13 @@ class FileMatches(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
     """New syntax errors that the replacements would cause."""
 
 
-class SearchProblem(msgspec.Struct, frozen=True, kw_only=True, tag="problem"):
+class StructuralSearchProblem(msgspec.Struct, frozen=True, kw_only=True, tag="problem"):
     """The reason why a language was not searched structurally."""
 
     words: str
 
 
-class SearchDone(msgspec.Struct, frozen=True, kw_only=True, tag="done"):
+class StructuralSearchDone(msgspec.Struct, frozen=True, kw_only=True, tag="done"):
     searched: int
     unread: tuple[str, ...] = ()
     """Files that are not UTF-8, or are gone."""
@@ -63,4 +63,4 @@ class SearchDone(msgspec.Struct, frozen=True, kw_only=True, tag="done"):
     """How the patterns were parsed, by language."""
 
 
-Answer = FileMatches | SearchProblem | SearchDone
+SearchAnswer = FileSearchMatches | StructuralSearchProblem | StructuralSearchDone

@@ -11,30 +11,36 @@ from typing import Any, Final
 import msgspec
 from ast_grep_py import SgRoot
 
-from tools.ast_search.languages import Context, contexts_of, is_indentation_based
-from tools.ast_search.rewriting import VARIABLE, CannotIndent, Capture, fill_template, pattern_variables
+from tools.ast_search.languages import SnippetContext, is_indentation_based, snippet_contexts_of
+from tools.ast_search.rewriting import (
+    PATTERN_VARIABLE_PATTERN,
+    CannotIndentRewrite,
+    CapturedCode,
+    fill_replacement_template,
+    find_pattern_variables,
+)
 from tools.ast_search.search_messages import (
-    Answer,
-    FileMatches,
-    FoundNode,
-    Rewrite,
-    SearchDone,
+    FileSearchMatches,
+    FoundSyntaxNode,
+    PatternRewrite,
+    SearchAnswer,
     SearchedFile,
-    SearchProblem,
+    SpanReplacement,
+    StructuralSearchDone,
+    StructuralSearchProblem,
     StructureRequest,
-    TextReplacement,
 )
 from tools.edits.dialects.matching import TextEdit
-from tools.edits.syntax import SyntaxChecks
+from tools.edits.syntax_checks import SyntaxChecks
 from tools.filemap.deadline import Deadline
-from tools.filemap.parsing import load_grammar, parse
+from tools.filemap.tree_sitter_parsing import load_grammar, parse_source
 
-_MAX_BYTES: Final = 5_000_000
-_MAX_CAPTURE: Final = 200
-_MAX_FOUND: Final = 2_000
-_BATCH: Final = 64
+_MAX_SEARCHED_FILE_BYTES: Final = 5_000_000
+_MAX_CAPTURE_CHARS: Final = 200
+_MAX_FOUND_NODES: Final = 2_000
+_FILES_PER_BATCH: Final = 64
 _WORD_PATTERN: Final = re.compile(r"[A-Za-z_][A-Za-z_0-9]{2,}")
-_TEXT_NODES: Final = ("string", "heredoc", "template", "comment")
+_TEXT_NODE_KINDS: Final = ("string", "heredoc", "template", "comment")
 
 
 def main() -> None:
@@ -42,12 +48,12 @@ def main() -> None:
     request = msgspec.json.decode(sys.stdin.buffer.readline(), type=StructureRequest)
     out = sys.stdout.buffer
     sys.stdout = sys.stderr
-    for answer in answers(request):
+    for answer in answer_request(request):
         out.write(msgspec.json.encode(answer) + b"\n")
         out.flush()
 
 
-def answers(request: StructureRequest) -> Iterator[Answer]:
+def answer_request(request: StructureRequest) -> Iterator[SearchAnswer]:
     patterns: dict[str, list[Any] | None] = {}
     readings: list[str] = []
     unread: list[str] = []
@@ -61,7 +67,7 @@ def answers(request: StructureRequest) -> Iterator[Answer]:
                 readings += [f"{file.language}: {reading}" for _, reading in made]
             except ValueError as problem:
                 patterns[file.language] = None
-                yield SearchProblem(words=f"{file.language}: {problem}")
+                yield StructuralSearchProblem(words=f"{file.language}: {problem}")
         rules = patterns[file.language]
         if rules is None:
             continue
@@ -75,16 +81,18 @@ def answers(request: StructureRequest) -> Iterator[Answer]:
         except BaseException as problem:
             if isinstance(problem, KeyboardInterrupt | SystemExit):
                 raise
-            yield SearchProblem(words=f"{file.path} could not be searched: {type(problem).__name__}")
+            yield StructuralSearchProblem(
+                words=f"{file.path} could not be searched: {type(problem).__name__}"
+            )
             continue
         if found is not None:
             yield found
-    yield SearchDone(searched=searched, unread=tuple(unread), pattern_readings=tuple(readings))
+    yield StructuralSearchDone(searched=searched, unread=tuple(unread), pattern_readings=tuple(readings))
 
 
 def _read_file(path: str) -> bytes | None:
     try:
-        if Path(path).stat().st_size > _MAX_BYTES:
+        if Path(path).stat().st_size > _MAX_SEARCHED_FILE_BYTES:
             return None
         return Path(path).read_bytes()
     except OSError:
@@ -92,8 +100,12 @@ def _read_file(path: str) -> bytes | None:
 
 
 def _search_file(
-    file: SearchedFile, data: bytes, rewrites: tuple[Rewrite, ...], rules: list[Any], checks: SyntaxChecks
-) -> FileMatches | None:
+    file: SearchedFile,
+    data: bytes,
+    rewrites: tuple[PatternRewrite, ...],
+    rules: list[Any],
+    checks: SyntaxChecks,
+) -> FileSearchMatches | None:
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError:
@@ -103,54 +115,56 @@ def _search_file(
         return None
     root = SgRoot(text, file.language).root()
     taken: list[tuple[int, int]] = []
-    found: list[tuple[int, FoundNode]] = []
-    parts: list[TextReplacement] = []
+    found: list[tuple[int, FoundSyntaxNode]] = []
+    parts: list[SpanReplacement] = []
     left: list[str] = []
     nested = 0
     for index in wanted:
         rewrite = rewrites[index]
-        nodes = sorted(root.find_all(rules[index]), key=_outermost_first)
+        nodes = sorted(root.find_all(rules[index]), key=_outermost_first_key)
         for node in nodes:
-            start, end = _offset_of(node)
-            is_among = any(start < last and first < end for first, last in taken[-_BATCH:])
-            if is_among or any(first <= start and end <= last for first, last in taken[:-_BATCH]):
+            start, end = _node_range(node)
+            is_among = any(start < last and first < end for first, last in taken[-_FILES_PER_BATCH:])
+            if is_among or any(first <= start and end <= last for first, last in taken[:-_FILES_PER_BATCH]):
                 nested += 1
                 continue
             taken.append((start, end))
             line = node.range().start.line + 1
-            captures = _captures_of_match(node, rewrite.pattern, text, file.language)
-            shown = {name: capture.text[:_MAX_CAPTURE] for name, capture in captures.items()}
+            captures = _collect_captures(node, rewrite.pattern, text, file.language)
+            shown = {name: capture.text[:_MAX_CAPTURE_CHARS] for name, capture in captures.items()}
             found.append(
-                (start, FoundNode(line=line, text=text[start:end].split("\n", 1)[0], captures=shown))
+                (start, FoundSyntaxNode(line=line, text=text[start:end].split("\n", 1)[0], captures=shown))
             )
             if rewrite.replacement is not None:
                 try:
-                    new = fill_template(rewrite.replacement, captures, _line_indent(text, start))
+                    new = fill_replacement_template(
+                        rewrite.replacement, captures, _indent_of_line_at(text, start)
+                    )
                     if new != text[start:end]:
-                        parts.append(TextReplacement(start=start, end=end, text=new))
-                except CannotIndent as why:
+                        parts.append(SpanReplacement(start=start, end=end, text=new))
+                except CannotIndentRewrite as why:
                     left.append(f"{file.path}:{line}: {why}")
     if not found:
         return None
     parts.sort(key=lambda part: part.start)
-    return FileMatches(
+    return FileSearchMatches(
         path=file.path,
         digest=hashlib.sha256(data).hexdigest(),
-        found=tuple(node for _, node in sorted(found, key=lambda one: one[0]))[:_MAX_FOUND],
+        found=tuple(node for _, node in sorted(found, key=lambda one: one[0]))[:_MAX_FOUND_NODES],
         replacements=tuple(parts),
         nested=nested,
         skipped=tuple(left),
-        problems=_new_syntax_errors(file.path, text, parts, checks),
+        problems=_find_new_syntax_errors(file.path, text, parts, checks),
     )
 
 
-def _outermost_first(node: Any) -> tuple[int, int]:
-    start, end = _offset_of(node)
+def _outermost_first_key(node: Any) -> tuple[int, int]:
+    start, end = _node_range(node)
     return start, start - end
 
 
-def _new_syntax_errors(
-    path: str, text: str, parts: list[TextReplacement], checks: SyntaxChecks
+def _find_new_syntax_errors(
+    path: str, text: str, parts: list[SpanReplacement], checks: SyntaxChecks
 ) -> tuple[str, ...]:
     if not parts:
         return ()
@@ -161,30 +175,30 @@ def _new_syntax_errors(
 
 def _has_pattern_words(pattern: str, text: str) -> bool:
     """Returns whether a text has the words of an ast-grep pattern that every match contains."""
-    bare = VARIABLE.sub(" ", pattern)
+    bare = PATTERN_VARIABLE_PATTERN.sub(" ", pattern)
     return all(word in text for word in _WORD_PATTERN.findall(bare))
 
 
-def _line_indent(text: str, at: int) -> str:
+def _indent_of_line_at(text: str, at: int) -> str:
     start = text.rfind("\n", 0, at) + 1
     line = text[start:at]
     return line[: len(line) - len(line.lstrip())]
 
 
-def _captures_of_match(node: Any, pattern: str, text: str, language: str) -> dict[str, Capture]:
-    out: dict[str, Capture] = {}
-    for name in pattern_variables(pattern):
+def _collect_captures(node: Any, pattern: str, text: str, language: str) -> dict[str, CapturedCode]:
+    out: dict[str, CapturedCode] = {}
+    for name in find_pattern_variables(pattern):
         single = node.get_match(name)
         nodes = [single] if single is not None else node.get_multiple_matches(name)
         if not nodes:
-            out[name] = Capture(text="", indent="")
+            out[name] = CapturedCode(text="", indent="")
             continue
-        start, end = _offset_of(nodes[0])[0], _offset_of(nodes[-1])[1]
+        start, end = _node_range(nodes[0])[0], _node_range(nodes[-1])[1]
         found = text[start:end]
         is_long = "\n" in found
-        out[name] = Capture(
+        out[name] = CapturedCode(
             text=found,
-            indent=_line_indent(text, start),
+            indent=_indent_of_line_at(text, start),
             is_block=is_long and is_indentation_based(language) and any(_is_statement(one) for one in nodes),
             has_multiline_string=is_long and any(_has_multiline_string(one) for one in nodes),
         )
@@ -203,7 +217,7 @@ def _has_multiline_string(node: Any) -> bool:
         place = one.range()
         if place.start.line == place.end.line:
             continue
-        if any(word in one.kind() for word in _TEXT_NODES) and one.is_named():
+        if any(word in one.kind() for word in _TEXT_NODE_KINDS) and one.is_named():
             return True
         waiting += one.children()
     return False
@@ -215,25 +229,27 @@ def _has_multiline_string(node: Any) -> bool:
 def _compile_pattern(pattern: str, language: str) -> tuple[Any, str]:
     """Returns an ast-grep rule and how the pattern was parsed. Raises `ValueError` for a pattern that is not code."""
     text = pattern.strip()
-    for place in contexts_of(language):
-        kind = _kind_within(text, language, place)
+    for place in snippet_contexts_of(language):
+        kind = _node_kind_in_context(text, language, place)
         if kind is not None:
             context = f"{place.before}{text}{place.after}"
-            return {"rule": {"pattern": {"context": context, "selector": kind}}}, f"{kind} {_shortened(text)}"
-    tree = _parse_snippet(_without_variables(text), language)
+            return {
+                "rule": {"pattern": {"context": context, "selector": kind}}
+            }, f"{kind} {_shorten_text(text)}"
+    tree = _parse_snippet(_replace_variables_by_names(text), language)
     if tree is None or not tree.root_node.has_error:
         kind = "?"
         if tree is not None and tree.root_node.named_child_count:
             kind = tree.root_node.named_child(0).type
-        return {"rule": {"pattern": text}}, f"{kind} {_shortened(text)}"
+        return {"rule": {"pattern": text}}, f"{kind} {_shorten_text(text)}"
     raise ValueError(
-        f"the pattern is no code of this language; it was read as {_shortened(str(tree.root_node))}"
+        f"the pattern is no code of this language; it was read as {_shorten_text(str(tree.root_node))}"
     )
 
 
-def _kind_within(pattern: str, language: str, place: Context) -> str | None:
+def _node_kind_in_context(pattern: str, language: str, place: SnippetContext) -> str | None:
     """Returns the node kind of an ast-grep pattern in a context, if it is a single node."""
-    for plain in (_without_variables(pattern), _without_variables(pattern, ends=";")):
+    for plain in (_replace_variables_by_names(pattern), _replace_variables_by_names(pattern, ends=";")):
         tree = _parse_snippet(f"{place.before}{plain}{place.after}", language)
         if tree is None or not tree.root_node.has_error:
             break
@@ -243,9 +259,9 @@ def _kind_within(pattern: str, language: str, place: Context) -> str | None:
     start, end = len(place.before), len(place.before) + len(plain)
     node = root
     while node is not None:
-        if _offset_of(node) == (start, end) and node.is_named():
+        if _node_range(node) == (start, end) and node.is_named():
             inner = [
-                child for child in node.children() if _offset_of(child) == (start, end) and child.is_named()
+                child for child in node.children() if _node_range(child) == (start, end) and child.is_named()
             ]
             if not inner:
                 return node.kind()
@@ -255,32 +271,34 @@ def _kind_within(pattern: str, language: str, place: Context) -> str | None:
             (
                 child
                 for child in node.children()
-                if _offset_of(child)[0] <= start and end <= _offset_of(child)[1]
+                if _node_range(child)[0] <= start and end <= _node_range(child)[1]
             ),
             None,
         )
     return None
 
 
-def _offset_of(node: Any) -> tuple[int, int]:
+def _node_range(node: Any) -> tuple[int, int]:
     where = node.range()
     return where.start.index, where.end.index
 
 
-def _without_variables(pattern: str, ends: str = "") -> str:
+def _replace_variables_by_names(pattern: str, ends: str = "") -> str:
     """Replaces the variables of an ast-grep pattern with names."""
-    return VARIABLE.sub(lambda match: "captured" + (ends if match[0].startswith("$$$") else ""), pattern)
+    return PATTERN_VARIABLE_PATTERN.sub(
+        lambda match: "captured" + (ends if match[0].startswith("$$$") else ""), pattern
+    )
 
 
 def _parse_snippet(text: str, language: str) -> Any:
     try:
-        return parse(
+        return parse_source(
             load_grammar("javascript" if language == "jsx" else language), text.encode(), Deadline(2)
         )
     except (LookupError, OSError):
         return None
 
 
-def _shortened(text: str) -> str:
+def _shorten_text(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 160 else f"{line[:159]}…"

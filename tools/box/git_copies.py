@@ -22,7 +22,7 @@ from typing import IO, Final
 
 import msgspec
 
-from tools.git.config import read_configuration
+from tools.git.git_config import read_git_configuration
 from tools.patterns import late
 
 _OBJECT_FOLDERS: Final = tuple(f"{number:02x}" for number in range(256))
@@ -345,12 +345,12 @@ class _Repository:
         return self._git_output("rev-list", "--quiet", "--objects", *reached) is not None
 
     def _git_output(self, *words: str, given: bytes = b"") -> bytes | None:
-        from tools.git.command import git_command  # noqa: PLC0415  (only where objects are gone)
+        from tools.git.git_command import make_git_command  # noqa: PLC0415  (only where objects are gone)
 
         folder, home = Path(self._folder), Path.home()
-        configuration = read_configuration(folder / "config", home=home)
+        configuration = read_git_configuration(folder / "config", home=home)
         with suppress(OSError, TimeoutError):
-            git = git_command(folder, f"--git-dir={folder}", *words, repository=configuration, home=home)
+            git = make_git_command(folder, f"--git-dir={folder}", *words, repository=configuration, home=home)
             code, told = git.run(_GIT_TIMEOUT, given) if git is not None else (1, b"")
             return told if code == 0 else None
         return None

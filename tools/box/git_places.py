@@ -14,8 +14,13 @@ import msgspec
 from tools.box.nested import GIT_ARGUMENTS, NestedPathFinder
 from tools.box.policy import covering_place
 from tools.files.paths import real_path
-from tools.git.config import expand_path, read_configuration, read_small_text, user_configuration
-from tools.git.repository import Repository, find_repository
+from tools.git.git_config import (
+    expand_git_path,
+    read_git_configuration,
+    read_small_text,
+    read_user_configuration,
+)
+from tools.git.git_repository import GitRepository, find_repository
 from tools.git.risky_settings import starts_program
 
 _CONTROL_FILES: Final = ("hooks", "config", "config.worktree", "commondir", "gitdir")
@@ -74,8 +79,10 @@ def git_places(
     found.add_repository(f"{workspace}/.git")
     repository = _repository(workspace)
     if repository is not None:
-        folder, common = real_path(repository.folder), real_path(repository.common)
-        found.add_repository(str(repository.top if repository.is_bare else repository.top / ".git"))
+        folder, common = real_path(repository.git_folder), real_path(repository.common_git_folder)
+        found.add_repository(
+            str(repository.work_tree if repository.is_bare else repository.work_tree / ".git")
+        )
         is_linked = Path(folder).parent == Path(common, "worktrees")
         if not repository.is_bare and repository.has_own_git_folder() and (common == folder or is_linked):
             writable = tuple(dict.fromkeys((common, folder)))
@@ -105,7 +112,7 @@ def git_places_in(
     )
 
 
-def _repository(workspace: str) -> Repository | None:
+def _repository(workspace: str) -> GitRepository | None:
     try:
         return find_repository(Path(workspace))
     except (OSError, ValueError):
@@ -117,7 +124,7 @@ class _GitSearch:
 
     def __init__(self, home: Path) -> None:
         self._home = home
-        self._user_config = user_configuration(home)
+        self._user_config = read_user_configuration(home)
         self._folders_to_search: deque[tuple[str, str]] = deque()
         """Git folders to be searched, each with the folder that its files belong to."""
         self._worktree_by_folder: dict[str, str] = {}
@@ -204,7 +211,7 @@ class _GitSearch:
         link = _first_line(f"{owner}/gitdir")
         if link:
             return os.path.dirname(real_path(os.path.join(owner, link)))  # noqa: PTH118, PTH120
-        entries = read_configuration(Path(owner, "config"), home=self._home).entries
+        entries = read_git_configuration(Path(owner, "config"), home=self._home).entries
         said = [one.value for one in entries if (one.section, one.key) == ("core", "worktree") and one.value]
         return real_path(os.path.join(owner, said[-1])) if said else ""  # noqa: PTH118
 
@@ -227,9 +234,9 @@ class _GitSearch:
     def _guard_configured_files(self, owner: str) -> None:
         """Guards files that the configuration includes, and collects the folders and programs that it names."""
         places = [Path(owner, name) for name in ("config", "config.worktree")]
-        in_repository = read_configuration(*places, home=self._home).entries
+        in_repository = read_git_configuration(*places, home=self._home).entries
         for entry in (*in_repository, *self._user_config.entries):
-            value = expand_path(entry.value or "", self._home)
+            value = expand_git_path(entry.value or "", self._home)
             if entry.section in ("include", "includeif") and entry.key == "path" and value:
                 self._guard_path(str(entry.file.parent / value))
             elif (entry.section, entry.key) in _FOLDER_SETTINGS and value:

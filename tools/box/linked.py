@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from tools.box.policy import covering_place
-from tools.protected.later import VCS_FOLDERS
+from tools.protected.autorun_files import VCS_FOLDERS
 
 MAX_ENTRIES: Final = 100_000
 MAX_IN_FOLDER: Final = 64

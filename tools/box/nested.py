@@ -16,9 +16,9 @@ import msgspec
 
 from tools.box.policy import covering_place
 from tools.files.paths import real_path
-from tools.git.gitlinks import MAX_LINKED_REPOSITORIES, GitLinks
+from tools.git.gitlinks import MAX_LINKED_REPOSITORIES, GitLinkFinder
 from tools.patterns import late
-from tools.protected.later import PROJECT_AUTORUN_FILES, VCS_FOLDERS, matches_row_name
+from tools.protected.autorun_files import PROJECT_AUTORUN_FILES, VCS_FOLDERS, matches_row_name
 
 MAX_ENTRIES: Final = 20_000
 MAX_REPOSITORIES: Final = 50
@@ -125,7 +125,7 @@ class NestedPathFinder:
         self._folders: dict[str, _Folder] = {}
         self._searched: dict[str, list[_Folder]] = {}
         """The folders of the last search of each workspace."""
-        self._links = GitLinks()
+        self._links = GitLinkFinder()
         self._reported_limits: frozenset[str] = frozenset()
 
     def new_limits(self, limits: tuple[str, ...]) -> tuple[str, ...]:
@@ -167,7 +167,7 @@ class NestedPathFinder:
         if len(gits) > MAX_REPOSITORIES:
             limits.append(f"more than {MAX_REPOSITORIES} repositories")
         own = (os.path.dirname(git) if git.endswith("/.git") else git for git in gits[:MAX_REPOSITORIES])  # noqa: PTH120
-        linked = self._links.find((workspace, *own))
+        linked = self._links.find_linked_repositories((workspace, *own))
         if not linked.is_complete:
             limits.append(f"more than {MAX_LINKED_REPOSITORIES} repositories in git's index")
         limits += [f"an unreadable git index ({index})" for index in linked.unreadable_indexes]

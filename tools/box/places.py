@@ -14,7 +14,7 @@ import msgspec
 from tools.box.nested import has_autorun_pattern
 from tools.box.policy import Box, covering_place
 from tools.files.paths import real_path
-from tools.protected.later import PROJECT_AUTORUN_FILES, VCS_CONTROL_FILES, VCS_FOLDERS
+from tools.protected.autorun_files import PROJECT_AUTORUN_FILES, VCS_CONTROL_FILES, VCS_FOLDERS
 
 _GUARDED_NAMES: Final = (
     *(

@@ -17,10 +17,10 @@ from tools.box.nested import NestedPaths
 from tools.box.places import list_folder
 from tools.box.policy import Box, covering_place
 from tools.files.paths import real_path
-from tools.git.config import read_small_text
-from tools.git.repository import Repository, RiskySetting, find_repository, repository_in
+from tools.git.git_config import read_small_text
+from tools.git.git_repository import GitRepository, RiskySetting, find_repository, repository_of_git_folder
 from tools.patterns import late
-from tools.protected.later import VCS_CONTROL_FILES, VCS_FOLDERS
+from tools.protected.autorun_files import VCS_CONTROL_FILES, VCS_FOLDERS
 
 Snapshot = dict[str, tuple[int, ...]]
 _MAX_ENTRIES: Final = 1_000
@@ -52,9 +52,9 @@ def take_snapshot(box: Box, below: NestedPaths, git: GitPlaces) -> Snapshot:
     for link in below.git_folders:
         _add_repository(found, link)
     for folder in git.repositories:
-        repository = repository_in(Path(folder))
+        repository = repository_of_git_folder(Path(folder))
         with suppress(OSError, ValueError):
-            _add_settings(found, repository, repository.risky_configuration(Path.home()))
+            _add_settings(found, repository, repository.risky_own_settings(Path.home()))
     return found
 
 
@@ -228,26 +228,26 @@ def _add_repository(found: Snapshot, git: str) -> None:
     place = Path(git)
     try:
         repository = find_repository(place.parent if place.name == ".git" else place)
-        if repository is None or place not in (repository.top / ".git", repository.top):
+        if repository is None or place not in (repository.work_tree / ".git", repository.work_tree):
             return
         odd = list(repository.risky_settings(Path.home()))
     except (OSError, ValueError):
         _add_path(found, git)
         return
     _add_settings(found, repository, odd)
-    if place == repository.folder and repository.common != repository.folder:
-        _add_path(found, str(repository.folder / "commondir"))
+    if place == repository.git_folder and repository.common_git_folder != repository.git_folder:
+        _add_path(found, str(repository.git_folder / "commondir"))
 
 
-def _add_settings(found: Snapshot, repository: Repository, odd: Iterable[RiskySetting]) -> None:
+def _add_settings(found: Snapshot, repository: GitRepository, odd: Iterable[RiskySetting]) -> None:
     for one in odd:
         path, stamp = str(one.file), zlib.crc32(one.text.encode(errors="replace"))
         if stamp not in found.get(path, ()):
             found[path] = (*found.get(path, ()), stamp)
     _add_paths(found, _hook_files(repository))
-    _add_rebase(found, repository.folder / _REBASE_TODO)
+    _add_rebase(found, repository.git_folder / _REBASE_TODO)
     for name in _REMOTE_FOLDERS:
-        for path in list_folder(folder := f"{repository.common}/{name}"):
+        for path in list_folder(folder := f"{repository.common_git_folder}/{name}"):
             _add_path(found, f"{folder}/{path}")
 
 
@@ -260,8 +260,8 @@ def _add_rebase(found: Snapshot, todo: Path) -> None:
         found[str(todo)] = tuple(sorted(zlib.crc32(one.encode(errors="replace")) for one in commands))
 
 
-def _hook_files(repository: Repository) -> list[str]:
-    folder = repository.common / "hooks"
+def _hook_files(repository: GitRepository) -> list[str]:
+    folder = repository.common_git_folder / "hooks"
     try:
         names = os.listdir(folder)  # noqa: PTH208  (texts are wanted)
     except OSError:

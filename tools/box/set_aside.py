@@ -32,7 +32,7 @@ from tools.box.planted import (
 )
 from tools.box.policy import Box, covering_place, is_below
 from tools.files.paths import real_path
-from tools.protected.later import VCS_FOLDERS
+from tools.protected.autorun_files import VCS_FOLDERS
 
 _Activity = dict[str, bytes]
 """For each thread below this process, by its folder in `/proc`, how long and how often it has run: one that has not

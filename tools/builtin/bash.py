@@ -1,4 +1,5 @@
-"""The `bash` tool: reads a command's arguments and words its result. `tools.running.commands` runs the command."""
+"""The `bash` tool: reads a command's arguments and words its result. `tools.running.running_command` runs the
+command."""
 
 import asyncio
 import functools
@@ -10,40 +11,49 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from tools.amounts import elapsed
-from tools.argument_aliases import alias_resolver
+from tools.amounts import format_elapsed
+from tools.argument_aliases import make_alias_resolver
 from tools.base import Tool, ToolContext, ToolError
 from tools.box.requests import REQUEST_FORMS, parse_request
 from tools.edits.edit_arguments import EditArguments, run_edit
-from tools.edits.named_files import patch_in_command
+from tools.edits.named_files import find_patch_in_command
 from tools.effects import Effects, Program
 from tools.files.paths import absolute_path
 from tools.limits import format_size
 from tools.operations import FileOperations
 from tools.patterns import late
 from tools.results import Json, TextPart, ToolResult, text_result
-from tools.running.card import command_card, progress_result
-from tools.running.commands import CommandOutcome, RunningCommand, start_command
-from tools.running.interceptor import better_tool
+from tools.running.command_card import make_command_card, make_progress_result
+from tools.running.interceptor import find_better_tool
 from tools.running.poll_interval import PollInterval
 from tools.running.pty.pty_host import PtyHost
 from tools.running.rolling_output import OutputSnapshot
-from tools.running.sandbox_notes import box_details, box_notes, job_notes
-from tools.running.shell import SpawnPlan, check_variables, child_environment, split_leading_cd
-from tools.running.withheld_variables import missing_variables, missing_variables_note, withheld_names
-from tools.schema import UNDECLARED_ARGUMENT, schema_of
-from tools.text import escape_controls, final_output
-from tools.workspace import Workspace, workspace_of
+from tools.running.running_command import CommandOutcome, RunningCommand, start_command
+from tools.running.sandbox_notes import find_job_notes, format_sandbox_notes, make_sandbox_details
+from tools.running.shell_settings import (
+    SpawnPlan,
+    check_variable_names,
+    command_environment,
+    split_leading_cd,
+)
+from tools.running.withheld_variables import (
+    find_missing_variables,
+    format_missing_variables_note,
+    withheld_variable_names,
+)
+from tools.schema import UNDECLARED_ARGUMENT, make_arguments_schema
+from tools.text import escape_controls, render_final_output
+from tools.workspace import Workspace, workspace_of_context
 
-_MIN_TIMEOUT: Final = 1
-_MAX_TIMEOUT: Final = 3600
+_MIN_COMMAND_TIMEOUT: Final = 1
+_MAX_COMMAND_TIMEOUT: Final = 3600
 _BACKGROUND_TAIL_BYTES: Final = 2_000
 """Bytes of output reported for a command that continues in the background."""
 _PATH_WORD_PATTERN: Final = late(
     r"""(?P<into>>>?\s*)?(?:"([^"\n]{1,500})"|'([^'\n]{1,500})'|([^\s"'`;|&()<>=]{1,500}))"""
 )
 _MAX_PATH_WORDS: Final = 500
-_MAX_HEAD_BYTES: Final = 1 << 20
+_MAX_READ_HEAD_BYTES: Final = 1 << 20
 
 
 class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,12 +94,12 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
     tail: Annotated[Annotated[int, msgspec.Meta(ge=1)] | None, UNDECLARED_ARGUMENT] = None
 
     def effects(self, context: ToolContext) -> Effects:
-        patch, shell = self.patch(), workspace_of(context).shell()
+        patch, shell = self.patch(), workspace_of_context(context).shell_settings()
         if patch is not None and not shell.is_persistent:
             return EditArguments(input=patch).effects(context)
         stands_in = absolute_path(self.cwd, context.cwd) if self.cwd else str(context.cwd)
-        folder = workspace_of(context).files.real_path(stands_in)
-        written, named = _path_words(self.command, Path(folder))
+        folder = workspace_of_context(context).files.real_path(stands_in)
+        written, named = _find_path_words(self.command, Path(folder))
         lasts = shell.is_persistent and not (self.background or self.pty)
         return Effects(
             runs=Program(
@@ -110,7 +120,7 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
     def patch(self) -> str | None:
         """Returns the patch of a shell command that is an `apply_patch` call and nothing else; None for any
         other command."""
-        return patch_in_command(msgspec.to_builtins(self))
+        return find_patch_in_command(msgspec.to_builtins(self))
 
 
 class _CommandRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,17 +131,17 @@ class _CommandRequest(msgspec.Struct, frozen=True, kw_only=True):
     notices: tuple[str, ...]
     uses_default_timeout: bool
     """Whether the time limit comes from the settings."""
-    hidden: frozenset[str]
+    withheld_variables: frozenset[str]
     """Variables that are withheld from the command."""
-    head: int | None = None
+    head_lines: int | None = None
     """Shows only these lines of the output."""
-    tail: int | None = None
+    tail_lines: int | None = None
 
 
 @functools.cache
-def bash_tool(*, has_terminals: bool = True) -> Tool:
+def make_bash_tool(*, has_terminals: bool = True) -> Tool:
     """Returns the bash tool. `has_terminals` declares its argument `pty` to the model."""
-    schema = schema_of(BashArguments)
+    schema = make_arguments_schema(BashArguments)
     properties = {name: one for name, one in schema["properties"].items() if has_terminals or name != "pty"}
     return Tool(
         name="bash",
@@ -146,9 +156,9 @@ def bash_tool(*, has_terminals: bool = True) -> Tool:
         effects=BashArguments.effects,
         kind="execute",
         may_only_read=True,
-        prepare=_prepare_arguments,
-        run=_run,
-        show=command_card,
+        prepare=_repair_bash_arguments,
+        run=_run_bash_call,
+        show=make_command_card,
         snippet="Run shell commands (builds, tests, git, anything without a separate tool)",
         guidelines=(
             "Commands cannot ask questions: pass flags such as -y; give long-running ones a timeout or "
@@ -157,7 +167,7 @@ def bash_tool(*, has_terminals: bool = True) -> Tool:
     )
 
 
-_resolve_aliases = alias_resolver(
+_resolve_aliases = make_alias_resolver(
     BashArguments,
     dict.fromkeys(("cmd", "script", "code"), "command"),
     dict.fromkeys(("workdir", "working_directory", "directory", "dir", "dir_path", "work_dir"), "cwd"),
@@ -172,7 +182,7 @@ _resolve_aliases = alias_resolver(
 )
 
 
-def _prepare_arguments(raw: dict[str, Any]) -> dict[str, Any]:
+def _repair_bash_arguments(raw: dict[str, Any]) -> dict[str, Any]:
     """Repairs raw arguments of the bash tool: joins commands that are lists of words, and converts time limits in
     milliseconds."""
     out = _resolve_aliases(raw)
@@ -186,8 +196,8 @@ def _prepare_arguments(raw: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
-    workspace = workspace_of(context)
+async def _run_bash_call(arguments: BashArguments, context: ToolContext) -> ToolResult:
+    workspace = workspace_of_context(context)
     if not arguments.command.strip():
         raise ToolError("The command is empty. Pass the command to run.")
     if "\0" in arguments.command:
@@ -196,7 +206,7 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
     if unclear:
         raise ToolError(f"allow takes forms such as {REQUEST_FORMS}, not this: {escape_controls(unclear[0])}")
     patch = arguments.patch()
-    if patch is not None and not workspace.shell().is_persistent:
+    if patch is not None and not workspace.shell_settings().is_persistent:
         return await run_edit(EditArguments(input=patch), context)
     if arguments.background and arguments.pty:
         raise ToolError(
@@ -204,25 +214,31 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
         )
     if arguments.background and context.jobs is None:
         raise ToolError("Background jobs are not available here. Run the command without background.")
-    check_variables(arguments.env or {})
-    if arguments.cwd and workspace.shell().is_persistent and not (arguments.background or arguments.pty):
+    check_variable_names(arguments.env or {})
+    if (
+        arguments.cwd
+        and workspace.shell_settings().is_persistent
+        and not (arguments.background or arguments.pty)
+    ):
         raise ToolError(
             "This session uses one shell for all commands: change the folder with cd instead of cwd."
         )
     stands_in = Path(absolute_path(arguments.cwd, context.cwd)) if arguments.cwd else context.cwd
-    if workspace.shell().is_intercepting:
+    if workspace.shell_settings().intercepts_commands:
         _, rest = split_leading_cd(arguments.command)
-        rules = workspace.shell().intercept_rules
-        refusal = better_tool(arguments.command, rest, workspace.active_tools(), rules)
+        rules = workspace.shell_settings().intercept_rules
+        refusal = find_better_tool(arguments.command, rest, workspace.active_tools(), rules)
         if refusal:
             raise ToolError(refusal)
     extra = dict(arguments.env or {})
-    terminal, without = _terminal_host(workspace) if arguments.pty else (None, "")
-    asked = _command_request(arguments, workspace, has_terminal=terminal is not None, notice=without)
+    terminal, without = _find_terminal_host(workspace) if arguments.pty else (None, "")
+    asked = _make_command_request(arguments, workspace, has_terminal=terminal is not None, notice=without)
     plan = SpawnPlan(
         command=arguments.command,
         cwd=str(stands_in),
-        environment=child_environment(workspace.shell(), extra=extra, is_interactive=terminal is not None),
+        environment=command_environment(
+            workspace.shell_settings(), extra=extra, is_interactive=terminal is not None
+        ),
     )
     if terminal is not None:
         from tools.running.pty.pty_run import run_in_terminal  # noqa: PLC0415  (few commands have a terminal)
@@ -239,7 +255,7 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
                 timeout=asked.timeout,
                 call_id=context.call_id,
             )
-        return _command_result(outcome, asked)
+        return _make_command_result(outcome, asked)
     await asyncio.to_thread(_check_working_folder, workspace.files, plan.cwd)
     running = await start_command(
         workspace,
@@ -251,40 +267,40 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
     )
     finishing = asyncio.ensure_future(running.finish(asked.timeout))
     if arguments.background:
-        return _move_to_background(asked, context, running, finishing)
-    return await _wait_for_end(asked, context, workspace, running, finishing)
+        return _move_command_to_background(asked, context, running, finishing)
+    return await _wait_for_command_end(asked, context, workspace, running, finishing)
 
 
-def _terminal_host(workspace: Workspace) -> tuple[PtyHost | None, str]:
+def _find_terminal_host(workspace: Workspace) -> tuple[PtyHost | None, str]:
     """Returns the screen that can show a terminal for the command, or why the command runs without a terminal."""
-    if not workspace.shell().has_terminals:
+    if not workspace.shell_settings().has_terminals:
         return None, "This ran without a terminal: the setting bash.pty is off."
     if workspace.pty_host is None:
         return None, "This ran without a terminal: only the full screen can show one."
     return workspace.pty_host, ""
 
 
-def _command_request(
+def _make_command_request(
     arguments: BashArguments, workspace: Workspace, *, has_terminal: bool, notice: str
 ) -> _CommandRequest:
-    settings = workspace.shell()
+    settings = workspace.shell_settings()
     is_usual = arguments.timeout is None and not (arguments.background or has_terminal)
-    timeout, notices = _clamped_timeout(settings.default_timeout if is_usual else arguments.timeout)
+    timeout, notices = _clamp_timeout(settings.default_timeout if is_usual else arguments.timeout)
     if notice:
         notices = (*notices, notice)
-    hidden = withheld_names(os.environ, settings.passed_names) - {*(arguments.env or {})}
+    hidden = withheld_variable_names(os.environ, settings.passed_variable_names) - {*(arguments.env or {})}
     return _CommandRequest(
         command=arguments.command,
         timeout=timeout,
         notices=notices,
         uses_default_timeout=is_usual,
-        hidden=hidden,
-        head=arguments.head,
-        tail=arguments.tail,
+        withheld_variables=hidden,
+        head_lines=arguments.head,
+        tail_lines=arguments.tail,
     )
 
 
-async def _wait_for_end(
+async def _wait_for_command_end(
     asked: _CommandRequest,
     context: ToolContext,
     workspace: Workspace,
@@ -292,26 +308,26 @@ async def _wait_for_end(
     finishing: "asyncio.Task[CommandOutcome]",
 ) -> ToolResult:
     """Waits for a running bash command and shows its output meanwhile, until it ends or moves to the background."""
-    threshold = workspace.shell().background_after_seconds
+    threshold = workspace.shell_settings().background_after_seconds
     shown, pace = 0, PollInterval()
     try:
         while True:
             done, _ = await asyncio.wait({finishing}, timeout=pace.seconds)
             if done:
-                return _command_result(finishing.result(), asked)
+                return _make_command_result(finishing.result(), asked)
             is_late = threshold is not None and running.seconds >= threshold and not context.is_waited_for()
             if context.jobs is not None and (is_late or context.background_requested()):
-                return _move_to_background(asked, context, running, finishing, is_unasked=is_late)
-            pace.update(has_news := running.output.arrived != shown)
+                return _move_command_to_background(asked, context, running, finishing, is_unasked=is_late)
+            pace.update_interval(has_news := running.output.received_bytes != shown)
             if has_news:
-                shown = running.output.arrived
-                context.progress(progress_result(running.output))
+                shown = running.output.received_bytes
+                context.progress(make_progress_result(running.output))
     except asyncio.CancelledError:
         # Aborted: the output so far is worth more than the bare fact.
-        return _command_result(await running.abort(finishing), asked)
+        return _make_command_result(await running.abort(finishing), asked)
 
 
-def _move_to_background(
+def _move_command_to_background(
     asked: _CommandRequest,
     context: ToolContext,
     running: RunningCommand,
@@ -332,7 +348,7 @@ def _move_to_background(
             outcome = await asyncio.shield(finishing)
         except asyncio.CancelledError:
             outcome = await running.abort(finishing)
-        return _command_result(outcome, asked)
+        return _make_command_result(outcome, asked)
 
     job = context.jobs.adopt(
         call_id=context.call_id,
@@ -340,14 +356,15 @@ def _move_to_background(
         work=work(),
         tail=functools.partial(running.output.preview, 4096),
         kill=running.kill,
-        look=functools.partial(job_notes, running, title),
+        look=functools.partial(find_job_notes, running, title),
     )
     text = (
         f"Background job {job} started: {escape_controls(title)}\n"
         "Its result arrives by itself when it ends; go on with other work."
     )
     if is_unasked:
-        text += f"\nIt goes on there because it has run for {elapsed(running.seconds)} already; do not start it again."
+        passed = format_elapsed(running.seconds)
+        text += f"\nIt goes on there because it has run for {passed} already; do not start it again."
     if said := running.output.preview(_BACKGROUND_TAIL_BYTES).strip("\n"):
         text += f"\nWhat it has said so far:\n{said}"
     if context.jobs.is_waited_for:
@@ -368,24 +385,23 @@ def _check_working_folder(files: FileOperations, cwd: str) -> None:
         raise ToolError(f"Working directory is not a directory: {escape_controls(cwd)}")
 
 
-def _clamped_timeout(timeout: float | None) -> tuple[float | None, tuple[str, ...]]:
+def _clamp_timeout(timeout: float | None) -> tuple[float | None, tuple[str, ...]]:
     if not timeout:
         return None, ()  # A model that passes 0 wants no limit; one second would be the opposite.
-    kept = min(max(timeout, _MIN_TIMEOUT), _MAX_TIMEOUT)
+    kept = min(max(timeout, _MIN_COMMAND_TIMEOUT), _MAX_COMMAND_TIMEOUT)
     if kept == timeout:
         return timeout, ()
-    notice = (
-        f"Timeout clamped to {kept:g}s (requested {timeout:g}s; allowed range {_MIN_TIMEOUT}-{_MAX_TIMEOUT})."
-    )
+    allowed = f"{_MIN_COMMAND_TIMEOUT}-{_MAX_COMMAND_TIMEOUT}"
+    notice = f"Timeout clamped to {kept:g}s (requested {timeout:g}s; allowed range {allowed})."
     return kept, (notice,)
 
 
-def _command_result(outcome: CommandOutcome, asked: _CommandRequest) -> ToolResult:
+def _make_command_result(outcome: CommandOutcome, asked: _CommandRequest) -> ToolResult:
     whole = outcome.output.text.rstrip("\n")
     lines = [*asked.notices]
-    text, cut = _selected_lines(outcome.output, head=asked.head, tail=asked.tail) or (
+    text, cut = _select_output_lines(outcome.output, head=asked.head_lines, tail=asked.tail_lines) or (
         whole,
-        truncation_notice(outcome.output),
+        format_truncation_notice(outcome.output),
     )
     text = text or "(no output)"
     if cut:
@@ -403,20 +419,22 @@ def _command_result(outcome: CommandOutcome, asked: _CommandRequest) -> ToolResu
             "That is the usual limit. A command that needs longer gets a timeout (up to 3600, 0 for none), "
             "or background: true."
         )
-    if outcome.failed_part:
-        lines.append(outcome.failed_part)
-    found = missing_variables(asked.command, text, has_failed=bool(outcome.exit_code), names=asked.hidden)
+    if outcome.failed_pipeline_part:
+        lines.append(outcome.failed_pipeline_part)
+    found = find_missing_variables(
+        asked.command, text, has_failed=bool(outcome.exit_code), names=asked.withheld_variables
+    )
     if found:
-        lines.append(missing_variables_note(found))
-    lines += box_notes(outcome, text)
+        lines.append(format_missing_variables_note(found))
+    lines += format_sandbox_notes(outcome, text)
     if lines:
         text += "\n\n" + "\n".join(f"[{line}]" for line in lines)
-    ending = _ending_line(outcome, asked.timeout)
+    ending = _format_ending_line(outcome, asked.timeout)
     if ending:
         text += f"\n\n{ending}"
     return ToolResult(
         content=(TextPart(text=text),),
-        details=_result_details(outcome, has_colours=not (asked.head or asked.tail)),
+        details=_make_bash_details(outcome, has_colours=not (asked.head_lines or asked.tail_lines)),
         is_error=bool(ending),
         structured_content={
             "output": outcome.output.text,
@@ -427,7 +445,7 @@ def _command_result(outcome: CommandOutcome, asked: _CommandRequest) -> ToolResu
     )
 
 
-def _ending_line(outcome: CommandOutcome, timeout: float | None) -> str:
+def _format_ending_line(outcome: CommandOutcome, timeout: float | None) -> str:
     if outcome.is_aborted:
         return "Command aborted"
     if outcome.is_timed_out:
@@ -445,7 +463,7 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def truncation_notice(output: OutputSnapshot) -> str:
+def format_truncation_notice(output: OutputSnapshot) -> str:
     """Returns a notice that says which part of a command's output is shown and where the rest is; empty if all is
     shown."""
     cut = output.truncation
@@ -459,10 +477,10 @@ def truncation_notice(output: OutputSnapshot) -> str:
     return f"Showing lines {first}-{cut.total_lines} of {cut.total_lines}{limit}. {output.artifact_notice}"
 
 
-def _result_details(outcome: CommandOutcome, *, has_colours: bool) -> dict[str, Any]:
+def _make_bash_details(outcome: CommandOutcome, *, has_colours: bool) -> dict[str, Any]:
     details: dict[str, Any] = {"exitCode": outcome.exit_code, "seconds": round(outcome.seconds, 3)}
-    if outcome.failed_part:
-        details["failedPart"] = outcome.failed_part
+    if outcome.failed_pipeline_part:
+        details["failedPart"] = outcome.failed_pipeline_part
     if outcome.output.truncation.truncated:
         details["truncation"] = outcome.output.truncation.details()
     if outcome.output.artifact:
@@ -474,13 +492,13 @@ def _result_details(outcome: CommandOutcome, *, has_colours: bool) -> dict[str, 
         details["aborted"] = True
     if has_colours and outcome.output.colours:
         details["colours"] = msgspec.to_builtins(outcome.output.colours)
-    details.update(box_details(outcome, outcome.output.text))
+    details.update(make_sandbox_details(outcome, outcome.output.text))
     if outcome.files is not None:
         details["files"] = msgspec.to_builtins(outcome.files)
     return details
 
 
-def _path_words(command: str, cwd: Path) -> tuple[frozenset[str], frozenset[str]]:
+def _find_path_words(command: str, cwd: Path) -> tuple[frozenset[str], frozenset[str]]:
     """Returns the redirection targets of a command and all its other words that may be paths; used to order calls that
     touch the same files."""
     folder, rest = split_leading_cd(command)
@@ -502,7 +520,9 @@ def _contains_working_folder(path: str, cwd: Path) -> bool:
     return os.path.commonpath((path, cwd)) == path
 
 
-def _selected_lines(output: OutputSnapshot, *, head: int | None, tail: int | None) -> tuple[str, str] | None:
+def _select_output_lines(
+    output: OutputSnapshot, *, head: int | None, tail: int | None
+) -> tuple[str, str] | None:
     """Returns the first or last lines of the output that the call asked for, and a note on which they are; None if it
     asked for none."""
     wanted = head or tail
@@ -523,6 +543,6 @@ def _read_output_head(output: OutputSnapshot) -> str:
         return output.text
     try:
         with output.artifact.path.open("rb") as file:
-            return final_output(file.read(_MAX_HEAD_BYTES).decode("utf-8", "replace"))
+            return render_final_output(file.read(_MAX_READ_HEAD_BYTES).decode("utf-8", "replace"))
     except OSError:
         return ""

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import msgspec
 
-from tools.argument_aliases import PATH_ALIASES, alias_resolver
+from tools.argument_aliases import PATH_ALIASES, make_alias_resolver
 from tools.arguments import text_argument
 from tools.base import Tool
-from tools.edits.card import edit_card
-from tools.edits.dialects.modes import EditMode
+from tools.edits.dialects.edit_modes import EditMode
 from tools.edits.diffs import diff_texts
 from tools.edits.edit_arguments import AnchoredChange, EditArguments, Replacement, run_edit
-from tools.edits.named_files import argument_objects, edited_paths
+from tools.edits.edit_card import make_edit_card
+from tools.edits.named_files import objects_in_list_argument, paths_of_edit_call
 from tools.results import Card, Json, ToolResult
-from tools.schema import schema_of
+from tools.schema import make_arguments_schema
 from tools.text import escape_controls, one_line
 
 if TYPE_CHECKING:
-    from tools.edits.preview import CallDiff, LookUpFile
+    from tools.edits.edit_preview import CallDiff, LookUpFile
 
 
 class _ReplaceArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class _PatchArguments(msgspec.Struct, frozen=True, kw_only=True):
     input: Annotated[str, msgspec.Meta(description="The whole patch")]
 
 
-def edit_tool() -> Tool:
+def make_replace_tool() -> Tool:
     return Tool(
         name="edit",
         description=(
@@ -57,14 +57,14 @@ def edit_tool() -> Tool:
             "file into one "
             "call. Notebooks are edited as read shows them."
         ),
-        schema=schema_of(_ReplaceArguments),
+        schema=make_arguments_schema(_ReplaceArguments),
         arguments=EditArguments,
         effects=EditArguments.effects,
         kind="edit",
-        prepare=_prepare_replacing,
+        prepare=_repair_replace_arguments,
         run=run_edit,
-        preview=_preview_diffs,
-        show=partial(_edit_call_card, "edit"),
+        preview=_compute_preview_diffs,
+        show=partial(_make_edit_call_card, "edit"),
         snippet="Make precise changes in a file",
         guidelines=(
             "Keep oldText as short as is unique, and merge changes that touch or are near each other into "
@@ -73,7 +73,7 @@ def edit_tool() -> Tool:
     )
 
 
-def anchored_tool() -> Tool:
+def make_anchored_tool() -> Tool:
     return Tool(
         name="edit",
         description=(
@@ -84,20 +84,20 @@ def anchored_tool() -> Tool:
             "rows as they are now. All changes of a call are made, or none. New lines are given whole. Cover "
             "exactly the lines that change: what stands before and behind the range stays."
         ),
-        schema=schema_of(_AnchoredArguments),
+        schema=make_arguments_schema(_AnchoredArguments),
         arguments=EditArguments,
         effects=EditArguments.effects,
         kind="edit",
-        prepare=_prepare_anchored,
+        prepare=_repair_anchored_arguments,
         run=run_edit,
-        preview=_preview_diffs,
-        show=partial(_edit_call_card, "edit"),
+        preview=_compute_preview_diffs,
+        show=partial(_make_edit_call_card, "edit"),
         snippet="Make precise changes in a file, by the anchors of its lines",
         guidelines=("Copy anchors from what was shown last, and never compute one",),
     )
 
 
-def patch_tool() -> Tool:
+def make_patch_tool() -> Tool:
     return Tool(
         name="apply_patch",
         description=(
@@ -111,26 +111,26 @@ def patch_tool() -> Tool:
             "changed, "
             "or none."
         ),
-        schema=schema_of(_PatchArguments),
+        schema=make_arguments_schema(_PatchArguments),
         arguments=EditArguments,
         effects=EditArguments.effects,
         kind="edit",
-        prepare=_prepare_patch,
+        prepare=_repair_patch_arguments,
         run=run_edit,
-        preview=_preview_diffs,
-        show=partial(_edit_call_card, "apply_patch"),
+        preview=_compute_preview_diffs,
+        show=partial(_make_edit_call_card, "apply_patch"),
         snippet="Change, add, move and remove files by a patch",
         is_active=False,
     )
 
 
 @cache
-def edit_tool_for(mode: EditMode) -> Tool:
+def make_edit_tool_for_mode(mode: EditMode) -> Tool:
     """Returns the editing tool that a model gets in this edit mode."""
-    return {"replace": edit_tool, "anchored": anchored_tool, "patch": patch_tool}[mode]()
+    return {"replace": make_replace_tool, "anchored": make_anchored_tool, "patch": make_patch_tool}[mode]()
 
 
-_resolve_aliases = alias_resolver(
+_resolve_aliases = make_alias_resolver(
     EditArguments,
     PATH_ALIASES,
     dict.fromkeys(("old", "old_string", "old_str", "search", "find", "old_text"), "oldText"),
@@ -141,54 +141,54 @@ _resolve_aliases = alias_resolver(
 )
 
 
-def _is_patch(text: str) -> bool:
-    from tools.edits.dialects.patching import is_patch  # noqa: PLC0415  (a start needs none of the dialects)
+def _is_patch_text(text: str) -> bool:
+    from tools.edits.dialects.patching import is_patch_text  # noqa: PLC0415  (a start needs none of the dialects)
 
-    return is_patch(text)
+    return is_patch_text(text)
 
 
 _REPLACEMENT_FIELDS = ("oldText", "newText", "all")
 
 
-def _prepare_replacing(raw: dict[str, Any]) -> dict[str, Any]:
-    out = _repaired_arguments(raw)
+def _repair_replace_arguments(raw: dict[str, Any]) -> dict[str, Any]:
+    out = _repair_common_forms(raw)
     if not ({"changes", "input"} & out.keys()):
         return out
-    paths = edited_paths(out)
+    paths = paths_of_edit_call(out)
     return {"path": paths[0] if paths else "", "edits": [], **out}
 
 
-def _prepare_anchored(raw: dict[str, Any]) -> dict[str, Any]:
-    out = _repaired_arguments(raw)
+def _repair_anchored_arguments(raw: dict[str, Any]) -> dict[str, Any]:
+    out = _repair_common_forms(raw)
     return {"changes": [], **out} if {"edits", "input"} & out.keys() else out
 
 
-def _prepare_patch(raw: dict[str, Any]) -> dict[str, Any]:
-    out = _repaired_arguments(raw)
+def _repair_patch_arguments(raw: dict[str, Any]) -> dict[str, Any]:
+    out = _repair_common_forms(raw)
     return {"input": "", **out} if {"edits", "changes"} & out.keys() else out
 
 
-def _repaired_arguments(raw: dict[str, Any]) -> dict[str, Any]:
+def _repair_common_forms(raw: dict[str, Any]) -> dict[str, Any]:
     """Repairs the arguments of an edit call that have a common other form: one pair at the top level, lists as JSON
     text, one edit without a list, a patch or anchored changes instead of replacements. Valid arguments stay
     unchanged."""
     out = _resolve_aliases(raw)
-    edits, changes = _as_list(out.pop("edits", None)), _as_list(out.pop("changes", None))
-    if any("from" not in change for change in _only_objects(changes)):
+    edits, changes = _parse_as_list(out.pop("edits", None)), _parse_as_list(out.pop("changes", None))
+    if any("from" not in change for change in _keep_only_objects(changes)):
         edits, changes = [*edits, *changes], []
     text: Json = out.get("input")
-    if isinstance(text, str) and text.strip() and not _is_patch(text):
+    if isinstance(text, str) and text.strip() and not _is_patch_text(text):
         edits.append({"oldText": out.pop("input"), "newText": ""})
     for_all = {"all": out.pop("all")} if "all" in out else {}
     if "oldText" in out and "newText" in out:
         edits.append({name: out.pop(name) for name in _REPLACEMENT_FIELDS if name in out})
-    edits = [_with_common_fields(for_all, edit) for edit in edits]
-    patches = [_patch_in_edit(edit) for edit in _only_objects(edits)]
+    edits = [_add_common_fields(for_all, edit) for edit in edits]
+    patches = [_find_patch_in_edit(edit) for edit in _keep_only_objects(edits)]
     if patches and len(patches) == len(edits) and all(patches):
         out["input"], edits = "\n".join(patch or "" for patch in patches), []
     if edits:
         out["edits"] = edits
-        named = [edit.get("path") for edit in _only_objects(edits)]
+        named = [edit.get("path") for edit in _keep_only_objects(edits)]
         if "path" not in out and named and all(named):
             out["path"] = named[0]
     if changes:
@@ -197,24 +197,24 @@ def _repaired_arguments(raw: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _with_common_fields(for_all: dict[str, Any], edit: Any) -> Any:
+def _add_common_fields(for_all: dict[str, Any], edit: Any) -> Any:
     return {**for_all, **_resolve_aliases(cast("dict[str, Any]", edit))} if isinstance(edit, dict) else edit
 
 
-def _as_list(value: Json) -> list[Any]:
+def _parse_as_list(value: Json) -> list[Any]:
     if isinstance(value, str):
         try:
             value = json.loads(value)
         except ValueError:
-            return [{"oldText": value, "newText": ""}] if _is_patch(str(value)) else [value]
+            return [{"oldText": value, "newText": ""}] if _is_patch_text(str(value)) else [value]
     return list(value) if isinstance(value, list) else [] if value is None else [value]
 
 
-def _only_objects(parts: list[Any]) -> list[dict[str, Any]]:
+def _keep_only_objects(parts: list[Any]) -> list[dict[str, Any]]:
     return [part for part in parts if isinstance(part, dict)]
 
 
-def _patch_in_edit(edit: Mapping[str, Any]) -> str | None:
+def _find_patch_in_edit(edit: Mapping[str, Any]) -> str | None:
     """Returns the patch that an edit passes as its old or new text, if the other of the two is empty."""
     texts = [
         text for text in (edit.get("oldText"), edit.get("newText")) if isinstance(text, str) and text.strip()
@@ -222,33 +222,33 @@ def _patch_in_edit(edit: Mapping[str, Any]) -> str | None:
     return texts[0] if len(texts) == 1 and texts[0].lstrip().startswith("*** Begin Patch") else None
 
 
-def _edit_call_card(title: str, arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    paths = edited_paths(arguments)
+def _make_edit_call_card(title: str, arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    paths = paths_of_edit_call(arguments)
     path = one_line(paths[0].strip())[:500] if paths else text_argument(arguments, "path")
-    return edit_card(title, path, result, lambda: _streaming_diff(path, arguments))
+    return make_edit_card(title, path, result, lambda: _format_streaming_diff(path, arguments))
 
 
-def _preview_diffs(arguments: Mapping[str, Any], look: "LookUpFile") -> "tuple[CallDiff, ...]":
-    from tools.edits.preview import preview_edits  # noqa: PLC0415  (a start needs none of the dialects)
+def _compute_preview_diffs(arguments: Mapping[str, Any], look: "LookUpFile") -> "tuple[CallDiff, ...]":
+    from tools.edits.edit_preview import preview_edits  # noqa: PLC0415  (a start needs none of the dialects)
 
     return preview_edits(arguments, look)
 
 
-_MAX_PREVIEW_CHARS = 20_000
+_MAX_STREAMED_PREVIEW_CHARS = 20_000
 """Characters of the arguments that are drawn while more arrive."""
 
 
-def _streaming_diff(path: str, arguments: Mapping[str, Any]) -> str:
+def _format_streaming_diff(path: str, arguments: Mapping[str, Any]) -> str:
     """Returns the diff that the arguments of an edit call alone show, while they stream in or the call waits for
     approval."""
     patch: Json = arguments.get("input")
     if isinstance(patch, str) and patch:
         # The heads of hunks name places by text; their line numbers are not known yet.
-        lines = escape_controls(patch[:_MAX_PREVIEW_CHARS]).split("\n")
+        lines = escape_controls(patch[:_MAX_STREAMED_PREVIEW_CHARS]).split("\n")
         return "\n".join("@@ -1,1 +1,1 @@" if line.startswith(("***", "@@")) else line for line in lines)
     parts: list[str] = []
-    room = _MAX_PREVIEW_CHARS
-    for edit in argument_objects(arguments, "edits"):
+    room = _MAX_STREAMED_PREVIEW_CHARS
+    for edit in objects_in_list_argument(arguments, "edits"):
         old: Json = edit.get("oldText")
         new: Json = edit.get("newText")
         if isinstance(old, str) and room > 0:
@@ -257,7 +257,7 @@ def _streaming_diff(path: str, arguments: Mapping[str, Any]) -> str:
             room -= len(old) + len(new)
             # The line numbers are not known yet.
             parts.append("\n".join(line for line in diff.patch.split("\n")[2:] if line))
-    for change in argument_objects(arguments, "changes"):
+    for change in objects_in_list_argument(arguments, "changes"):
         lines: Json = change.get("lines")
         if not isinstance(lines, list) or room <= 0:
             continue

@@ -7,16 +7,16 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from tools.argument_aliases import alias_resolver
+from tools.argument_aliases import make_alias_resolver
 from tools.base import Tool, ToolContext, ToolError
 from tools.effects import Effects, Program
 from tools.files.paths import absolute_path
 from tools.results import Card, Json, ToolResult
-from tools.schema import UNDECLARED_ARGUMENT, schema_of
+from tools.schema import UNDECLARED_ARGUMENT, make_arguments_schema
 from tools.text import escape_controls
-from tools.workspace import workspace_of
+from tools.workspace import workspace_of_context
 
-MAX_CODE_CHARS: Final = 20_000_000
+MAX_EVAL_CODE_CHARS: Final = 20_000_000
 
 
 class EvalArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,11 +31,11 @@ class EvalArguments(msgspec.Struct, frozen=True, kw_only=True):
 
     def effects(self, context: ToolContext) -> Effects:
         folder = absolute_path(self.cwd, context.cwd) if self.cwd else str(context.cwd)
-        real = workspace_of(context).files.real_path(folder)
+        real = workspace_of_context(context).files.real_path(folder)
         return Effects(runs=Program(language="python", code=self.code, folder=real), state="kernel")
 
 
-def eval_tool() -> Tool:
+def make_eval_tool() -> Tool:
     return Tool(
         name="eval",
         description=(
@@ -47,13 +47,13 @@ def eval_tool() -> Tool:
             "the code "
             "and return their text; await tool.aio.NAME(...) runs several at once. stdin is empty."
         ),
-        schema=schema_of(EvalArguments),
+        schema=make_arguments_schema(EvalArguments),
         arguments=EvalArguments,
         effects=EvalArguments.effects,
         kind="execute",
-        prepare=_prepare_arguments,
-        run=_run,
-        show=_call_card,
+        prepare=_repair_eval_arguments,
+        run=_run_eval_call,
+        show=_make_eval_card,
         snippet="Run Python that keeps its state (calculations, data, many tool calls at once)",
         guidelines=(
             "In eval, go in small steps: state stays, so after an error send only what has to run again",
@@ -61,7 +61,7 @@ def eval_tool() -> Tool:
     )
 
 
-_resolve_aliases = alias_resolver(
+_resolve_aliases = make_alias_resolver(
     EvalArguments,
     dict.fromkeys(("input", "source", "python", "script", "expression"), "code"),
     dict.fromkeys(("workdir", "working_directory", "directory", "dir"), "cwd"),
@@ -71,7 +71,7 @@ _resolve_aliases = alias_resolver(
 )
 
 
-def _prepare_arguments(raw: dict[str, Any]) -> dict[str, Any]:
+def _repair_eval_arguments(raw: dict[str, Any]) -> dict[str, Any]:
     """Repairs raw arguments of the eval tool: joins `cells`, a list of code and titles as in other agents' tools, into
     one code."""
     out = _resolve_aliases(raw)
@@ -88,28 +88,28 @@ def _prepare_arguments(raw: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-async def _run(arguments: EvalArguments, context: ToolContext) -> ToolResult:
+async def _run_eval_call(arguments: EvalArguments, context: ToolContext) -> ToolResult:
     if not arguments.code.strip():
         raise ToolError("The code is empty. Pass the Python to run.")
-    if len(arguments.code) > MAX_CODE_CHARS:
+    if len(arguments.code) > MAX_EVAL_CODE_CHARS:
         raise ToolError("The code is longer than 20 MB, the maximum. Put data into files.")
     cwd = absolute_path(arguments.cwd, context.cwd) if arguments.cwd else None
     if cwd is not None and not await asyncio.to_thread(os.path.isdir, cwd):
         raise ToolError(f"Working directory does not exist: {escape_controls(cwd)}")
     # The kernel and its results, which most sessions never need.
-    from tools.kernel.evaluation import EvalRequest, evaluate  # noqa: PLC0415
+    from tools.kernel.evaluation import EvalRequest, run_eval_request  # noqa: PLC0415
 
     wish = EvalRequest(
         code=arguments.code,
         title=arguments.title or "",
         timeout=arguments.timeout,
-        resets=bool(arguments.reset),
+        resets_kernel=bool(arguments.reset),
         cwd=cwd,
     )
-    return await evaluate(wish, context)
+    return await run_eval_request(wish, context)
 
 
-def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    from tools.kernel.card import eval_card  # noqa: PLC0415  (as above)
+def _make_eval_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    from tools.kernel.eval_card import make_eval_card  # noqa: PLC0415  (as above)
 
-    return eval_card(arguments, result)
+    return make_eval_card(arguments, result)

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from tools.argument_aliases import FOLDER_ALIASES, alias_resolver
+from tools.argument_aliases import FOLDER_ALIASES, make_alias_resolver
 from tools.arguments import pattern_argument, text_argument
 from tools.base import Tool, ToolContext, ToolError
-from tools.builtin.ls import list_card
+from tools.builtin.ls import make_list_card
 from tools.effects import Effects
 from tools.files.file_errors import file_error
 from tools.files.path_arguments import path_exists, resolve_path_argument, resolve_path_arguments
@@ -17,17 +17,17 @@ from tools.files.paths import prefix_of
 from tools.limits import truncate_head
 from tools.operations import FileOperations
 from tools.results import Card, TextPart, ToolResult
-from tools.schema import schema_of
-from tools.searching.globs import glob_regex, is_glob, path_regex
-from tools.searching.ripgrep import DEFAULT_ARGUMENTS, find_ripgrep, run_ripgrep
+from tools.schema import make_arguments_schema
+from tools.searching.globs import compile_glob, compile_path_glob, is_glob
+from tools.searching.ripgrep import DEFAULT_RIPGREP_ARGUMENTS, find_ripgrep, run_ripgrep
 from tools.text import one_line
-from tools.workspace import Workspace, workspace_of
+from tools.workspace import Workspace, workspace_of_context
 
-_DEFAULT_LIMIT: Final = 1_000
-_MAX_FILES: Final = 2_000_000
+_DEFAULT_FIND_LIMIT: Final = 1_000
+_MAX_SCANNED_FILES: Final = 2_000_000
 _MAX_EXTRA_MATCHES: Final = 20_000
 """Number of matches held beyond those that are shown."""
-_MAX_HINTED_FILES: Final = 5
+_MAX_HINTED_IGNORED_FILES: Final = 5
 _MATCH_ALL_PATTERNS: Final = ("", "**", "**/*")
 
 
@@ -49,7 +49,7 @@ class FindArguments(msgspec.Struct, frozen=True, kw_only=True):
         return Effects(lists=resolve_path_arguments(context, self.path))
 
 
-def find_tool() -> Tool:
+def make_find_tool() -> Tool:
     return Tool(
         name="find",
         description=(
@@ -57,51 +57,58 @@ def find_tool() -> Tool:
             "includes "
             "hidden files. At most 1000 results or 50KB."
         ),
-        schema=schema_of(FindArguments),
+        schema=make_arguments_schema(FindArguments),
         arguments=FindArguments,
         effects=FindArguments.effects,
         kind="search",
-        prepare=alias_resolver(
+        prepare=make_alias_resolver(
             FindArguments,
             FOLDER_ALIASES,
             dict.fromkeys(("name", "glob", "query", "glob_pattern", "file_pattern"), "pattern"),
             dict.fromkeys(("head", "max_results", "head_limit", "max_depth_results"), "limit"),
         ),
-        run=_run,
-        show=_call_card,
+        run=_run_find_call,
+        show=_make_find_card,
         snippet="Find files by name or glob",
         is_read_only=True,
     )
 
 
-async def _run(arguments: FindArguments, context: ToolContext) -> ToolResult:
-    workspace = workspace_of(context)
-    folder, pattern = await asyncio.to_thread(_folder_and_pattern, workspace, arguments, context)
-    limit = arguments.limit or _DEFAULT_LIMIT
+async def _run_find_call(arguments: FindArguments, context: ToolContext) -> ToolResult:
+    workspace = workspace_of_context(context)
+    folder, pattern = await asyncio.to_thread(_resolve_folder_and_pattern, workspace, arguments, context)
+    limit = arguments.limit or _DEFAULT_FIND_LIMIT
     found = _MatchCollector(workspace.files, folder, pattern, limit)
-    argv = (await find_ripgrep(workspace), *DEFAULT_ARGUMENTS, "--files", "--null", ".")
+    argv = (await find_ripgrep(workspace), *DEFAULT_RIPGREP_ARGUMENTS, "--files", "--null", ".")
     end = await run_ripgrep(workspace, argv, folder, b"\0", found.take_matches)
-    if end.failure_message and not found.files_seen:
+    if end.failure_message and not found.seen_file_count:
         raise ToolError(f"The search failed: {end.failure_message}")
     prefix = one_line(prefix_of(folder, context.cwd))
-    result = await asyncio.to_thread(_search_result, found, limit, prefix, end.unread_notice)
+    result = await asyncio.to_thread(_make_find_result, found, limit, prefix, end.unread_notice)
     if result is not None:
         return result
-    ignored = await _ignored_files_hint(workspace, folder, pattern, prefix)
+    ignored = await _format_ignored_files_hint(workspace, folder, pattern, prefix)
     notes = "".join(f"\n\n[{note}]" for note in (ignored, end.unread_notice) if note)
     return ToolResult(content=(TextPart(text=f"No files found matching pattern{notes}"),))
 
 
-async def _ignored_files_hint(workspace: Workspace, folder: str, pattern: str, prefix: str) -> str:
+async def _format_ignored_files_hint(workspace: Workspace, folder: str, pattern: str, prefix: str) -> str:
     """Returns a hint for a search without results: ignored files that the pattern would have found."""
-    found = _MatchCollector(workspace.files, folder, pattern, _MAX_HINTED_FILES, is_strict=True)
-    argv = (await find_ripgrep(workspace), *DEFAULT_ARGUMENTS, "--no-ignore", "--files", "--null", ".")
+    found = _MatchCollector(workspace.files, folder, pattern, _MAX_HINTED_IGNORED_FILES, is_strict=True)
+    argv = (
+        await find_ripgrep(workspace),
+        *DEFAULT_RIPGREP_ARGUMENTS,
+        "--no-ignore",
+        "--files",
+        "--null",
+        ".",
+    )
     await run_ripgrep(workspace, argv, folder, b"\0", found.take_matches)
     newest, count, _ = await asyncio.to_thread(found.newest_matches)
     if not count:
         return ""
     named = ", ".join(prefix + one_line(path) for path in newest)
-    some = "" if count <= _MAX_HINTED_FILES else f" ({_MAX_HINTED_FILES} of {count:,})"
+    some = "" if count <= _MAX_HINTED_IGNORED_FILES else f" ({_MAX_HINTED_IGNORED_FILES} of {count:,})"
     return f"Ignored files match{some}, which are left out here but can be read: {named}"
 
 
@@ -113,70 +120,75 @@ class _MatchCollector:
         self, files: FileOperations, folder: str, pattern: str, limit: int, *, is_strict: bool = False
     ) -> None:
         self._is_strict = is_strict
-        self.files_seen = 0
-        self.folders: set[str] = set()
-        self._names: list[bytes] = []
+        self.seen_file_count = 0
+        self.searched_folders: set[str] = set()
+        self._matched_paths: list[bytes] = []
         """All files in the order of arrival; they are searched again if nothing matches."""
         self._limit = limit
-        self._count = 0
+        self._match_count = 0
         self._files = files
         self._folder = folder
         self._wants_folder = pattern.endswith("/")
         self._pattern = pattern.rstrip("/")
-        self._matching = _path_matcher(self._pattern)
-        self._times: dict[str, int] = {}
+        self._filter_matching = _make_path_matcher(self._pattern)
+        self._modification_times: dict[str, int] = {}
 
     def take_matches(self, records: list[bytes]) -> bool:
         names = b"\0".join(records)
-        paths = _split_paths(names)
-        self.files_seen += len(paths)
-        self._names.append(names)
-        _add_folders(self.folders, paths)
+        paths = _split_null_separated_paths(names)
+        self.seen_file_count += len(paths)
+        self._matched_paths.append(names)
+        _add_parent_folders(self.searched_folders, paths)
         if not self._wants_folder:
-            self._stat_matches(self._matching(paths))
-        return self.files_seen < _MAX_FILES
+            self._stat_matches(self._filter_matching(paths))
+        return self.seen_file_count < _MAX_SCANNED_FILES
 
     def newest_matches(self) -> tuple[list[str], int, str]:
         """Returns the newest matching files, the total number, and which looser way of matching was used, if any."""
-        if not self._matches_all:
-            self._stat_matches(self._matching(sorted(self.folders)))
-        self._add_links()
-        how = "" if self._count or self._is_strict else self._match_loosely()
-        if exact := self._literal_matches():
-            self._times, self._count = {path: self._times[path] for path in exact}, len(exact)
-        return self._keep_newest(), self._count, how
+        if not self._matches_all_paths:
+            self._stat_matches(self._filter_matching(sorted(self.searched_folders)))
+        self._add_matching_links()
+        how = "" if self._match_count or self._is_strict else self._match_loosely()
+        if exact := self._find_literal_match():
+            self._modification_times, self._match_count = (
+                {path: self._modification_times[path] for path in exact},
+                len(exact),
+            )
+        return self._drop_all_but_newest(), self._match_count, how
 
-    def _keep_newest(self) -> list[str]:
-        times = self._times
+    def _drop_all_but_newest(self) -> list[str]:
+        times = self._modification_times
         chosen = list(times)
         if len(chosen) > self._limit:
             oldest = sorted(times.values(), reverse=True)[self._limit - 1]
             chosen = [path for path, time in times.items() if time >= oldest]
         return sorted(chosen, key=lambda path: (-times[path], path))[: self._limit]
 
-    def _literal_matches(self) -> list[str]:
+    def _find_literal_match(self) -> list[str]:
         """Returns the file whose name is literally the pattern, even if the brackets in it look like a glob."""
         if not is_glob(self._pattern):
             return []
-        return [path for path in self._times if _is_literal_path(path, self._pattern)]
+        return [path for path in self._modification_times if _is_path_literally_pattern(path, self._pattern)]
 
-    def _add_links(self) -> None:
+    def _add_matching_links(self) -> None:
         """Adds matching symbolic links, which ripgrep skips, from the folders in which it found files."""
-        if self._count > _MAX_EXTRA_MATCHES:
+        if self._match_count > _MAX_EXTRA_MATCHES:
             return
         links: list[str] = []
-        for folder in ("", *sorted(self.folders)[:_MAX_EXTRA_MATCHES]):
+        for folder in ("", *sorted(self.searched_folders)[:_MAX_EXTRA_MATCHES]):
             inside = f"{self._folder}/{folder}".rstrip("/")
             try:
                 entries = self._files.entries(inside or "/")
             except OSError:
                 continue
             paths = {f"{folder}/{entry.name}".lstrip("/"): entry.is_directory for entry in entries}
-            for path in self._matching([path for path in paths if path not in self._times]):
+            for path in self._filter_matching(
+                [path for path in paths if path not in self._modification_times]
+            ):
                 if (paths[path] or not self._wants_folder) and self._is_link(path):
                     links.append(path)
                     if paths[path]:
-                        self.folders.add(path)
+                        self.searched_folders.add(path)
         self._stat_matches(links)
 
     def _is_link(self, path: str) -> bool:
@@ -190,23 +202,29 @@ class _MatchCollector:
             return False
 
     @property
-    def _matches_all(self) -> bool:
+    def _matches_all_paths(self) -> bool:
         return not self._wants_folder and self._pattern in _MATCH_ALL_PATTERNS
 
     def _stat_matches(self, paths: list[str]) -> None:
-        self._count += len(paths)
-        self._times.update(zip(paths, self._files.modified(self._folder, paths), strict=True))
-        if len(self._times) > 2 * self._limit + _MAX_EXTRA_MATCHES:
-            self._times = {path: self._times[path] for path in self._keep_newest()}
+        self._match_count += len(paths)
+        self._modification_times.update(zip(paths, self._files.modified(self._folder, paths), strict=True))
+        if len(self._modification_times) > 2 * self._limit + _MAX_EXTRA_MATCHES:
+            self._modification_times = {
+                path: self._modification_times[path] for path in self._drop_all_but_newest()
+            }
 
     def _match_loosely(self) -> str:
-        files = [] if self._wants_folder else [path for names in self._names for path in _split_paths(names)]
-        candidates = [*files, *self.folders]
-        self._stat_matches(_path_matcher(self._pattern, ignore_case=True)(candidates))
-        if self._count:
+        files = (
+            []
+            if self._wants_folder
+            else [path for names in self._matched_paths for path in _split_null_separated_paths(names)]
+        )
+        candidates = [*files, *self.searched_folders]
+        self._stat_matches(_make_path_matcher(self._pattern, ignore_case=True)(candidates))
+        if self._match_count:
             return "No exact match; matched without regard to case"
         if "/" in self._pattern and not self._pattern.startswith("/"):
-            self._stat_matches(_path_matcher(f"**/{self._pattern}")(candidates))
+            self._stat_matches(_make_path_matcher(f"**/{self._pattern}")(candidates))
             return "Nothing begins in the searched directory; matched at any depth, like **/"
         if not is_glob(self._pattern):
             needle = self._pattern.lstrip("/").casefold()
@@ -214,7 +232,7 @@ class _MatchCollector:
         return "No exact match; names that contain the pattern"
 
 
-def _folder_and_pattern(
+def _resolve_folder_and_pattern(
     workspace: Workspace, arguments: FindArguments, context: ToolContext
 ) -> tuple[str, str]:
     """Returns the folder to search and the glob relative to it; an absolute pattern sets the folder."""
@@ -244,12 +262,12 @@ def _folder_and_pattern(
     return folder, f"/{inner}" if is_path else inner
 
 
-def _search_result(found: _MatchCollector, limit: int, prefix: str, unread: str) -> ToolResult | None:
+def _make_find_result(found: _MatchCollector, limit: int, prefix: str, unread: str) -> ToolResult | None:
     """Builds the result of a find call from its matches; None if nothing matches."""
     newest, count, how = found.newest_matches()
     if not count:
         return None
-    shown = [prefix + one_line(path) + ("/" if path in found.folders else "") for path in newest]
+    shown = [prefix + one_line(path) + ("/" if path in found.searched_folders else "") for path in newest]
     cut = truncate_head("\n".join(shown), max_lines=limit)
     notices = [how] if how else []
     details: dict[str, Any] = {"results": count}
@@ -270,12 +288,12 @@ def _search_result(found: _MatchCollector, limit: int, prefix: str, unread: str)
     return ToolResult(content=(TextPart(text=text),), details=details)
 
 
-def _split_paths(names: bytes) -> list[str]:
+def _split_null_separated_paths(names: bytes) -> list[str]:
     found = names.decode("utf-8", "surrogateescape").split("\0")
     return [name.removeprefix("./") for name in found if name]
 
 
-def _add_folders(folders: set[str], paths: list[str]) -> None:
+def _add_parent_folders(folders: set[str], paths: list[str]) -> None:
     """Adds the directories of all listed files to the paths that a find pattern can match."""
     last = ""
     for path in paths:
@@ -288,7 +306,7 @@ def _add_folders(folders: set[str], paths: list[str]) -> None:
             end = path.rfind("/", 0, end)
 
 
-def _path_matcher(pattern: str, *, ignore_case: bool = False) -> Callable[[list[str]], list[str]]:
+def _make_path_matcher(pattern: str, *, ignore_case: bool = False) -> Callable[[list[str]], list[str]]:
     """Returns a function that says whether a path matches the find pattern."""
     if pattern in _MATCH_ALL_PATTERNS:
         return list
@@ -296,14 +314,16 @@ def _path_matcher(pattern: str, *, ignore_case: bool = False) -> Callable[[list[
         end = pattern[1:]
         return lambda paths: [path for path in paths if path.endswith(end)]
     # With a slash it begins in the searched folder, as in ripgrep.
-    regex = glob_regex if "/" in pattern else path_regex
+    regex = compile_glob if "/" in pattern else compile_path_glob
     matches = regex(pattern.lstrip("/"), ignore_case=ignore_case).fullmatch
     if not is_glob(pattern):
         return lambda paths: [path for path in paths if matches(path)]
-    return lambda paths: [path for path in paths if matches(path) or _is_literal_path(path, pattern)]
+    return lambda paths: [
+        path for path in paths if matches(path) or _is_path_literally_pattern(path, pattern)
+    ]
 
 
-def _is_literal_path(path: str, pattern: str) -> bool:
+def _is_path_literally_pattern(path: str, pattern: str) -> bool:
     """Returns whether a path is literally the find pattern."""
     name = pattern.removeprefix("**/")
     if "/" in name and name == pattern:
@@ -311,7 +331,7 @@ def _is_literal_path(path: str, pattern: str) -> bool:
     return f"/{path}".endswith(f"/{name}")
 
 
-def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _make_find_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     where = text_argument(arguments, "path")
     subject = pattern_argument(arguments, "pattern") + (f" in {where}" if where else "")
-    return list_card("find", subject, result, "results")
+    return make_list_card("find", subject, result, "results")

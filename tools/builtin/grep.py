@@ -9,37 +9,37 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
-from tools.argument_aliases import FOLDER_ALIASES, PATH_ALIASES, alias_resolver
+from tools.argument_aliases import FOLDER_ALIASES, PATH_ALIASES, make_alias_resolver
 from tools.arguments import number_detail, pattern_argument, text_argument
 from tools.base import Tool, ToolContext, ToolError
-from tools.builtin.ls import list_card
-from tools.edits.dialects.anchors import anchored_row
-from tools.edits.texts import decode_file
+from tools.builtin.ls import make_list_card
+from tools.edits.dialects.anchors import format_anchored_row
+from tools.edits.editable_text import decode_text_file
 from tools.effects import Effects
 from tools.files.file_errors import file_error
 from tools.files.path_arguments import resolve_path_argument, resolve_path_arguments
 from tools.files.paths import prefix_of
 from tools.files.snapshots import MAX_SNAPSHOT_CHARS
-from tools.limits import MAX_BYTES, MAX_LINE_CHARS, truncate_head
+from tools.limits import MAX_MATCH_LINE_CHARS, MAX_RESULT_BYTES, truncate_head
 from tools.results import Card, ListBlock, TextPart, ToolResult
-from tools.schema import UNDECLARED_ARGUMENT, schema_of
-from tools.searching.globs import FileFilter, absolute_globs, parse_globs
-from tools.searching.grouped_matches import grouped_by_file, stored_highlights
-from tools.searching.matches import MAX_COUNTED, FoundLine, MatchCollector
-from tools.searching.other_encodings import files_in_other_encodings
-from tools.searching.ripgrep import DEFAULT_ARGUMENTS, SearchOutcome, find_ripgrep, run_ripgrep
-from tools.searching.ripgrep_patterns import ripgrep_expression
-from tools.searching.withheld_files import withheld_below, withheld_notice
+from tools.schema import UNDECLARED_ARGUMENT, make_arguments_schema
+from tools.searching.globs import FileFilter, make_absolute_globs, parse_globs
+from tools.searching.grouped_matches import group_matches_by_file, read_stored_highlights
+from tools.searching.matches import MAX_COUNTED_MATCHES, FoundLine, MatchCollector
+from tools.searching.other_encodings import find_files_in_other_encodings
+from tools.searching.ripgrep import DEFAULT_RIPGREP_ARGUMENTS, SearchOutcome, find_ripgrep, run_ripgrep
+from tools.searching.ripgrep_patterns import translate_for_ripgrep
+from tools.searching.withheld_files import find_withheld_notice, make_withheld_test
 from tools.text import one_line
-from tools.workspace import Workspace, workspace_of
+from tools.workspace import Workspace, workspace_of_context
 
 if TYPE_CHECKING:
-    from tools.repomap.grep_context import SymbolContext
+    from tools.repomap.grep_context import GrepSymbolContext
 
 
 MatchSpans = tuple[tuple[int, int], ...]
-_DEFAULT_LIMIT: Final = 100
-_MAX_CONTEXT: Final = 50
+_DEFAULT_GREP_LIMIT: Final = 100
+_MAX_CONTEXT_LINES: Final = 50
 
 
 class GrepArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -68,10 +68,10 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     def effects(self, context: ToolContext) -> Effects:
         (folder,) = resolve_path_arguments(context, self.path)
-        return Effects(reads=(folder,), globs=absolute_globs(self.glob or "", folder))
+        return Effects(reads=(folder,), globs=make_absolute_globs(self.glob or "", folder))
 
 
-_resolve_aliases = alias_resolver(
+_resolve_aliases = make_alias_resolver(
     GrepArguments,
     PATH_ALIASES,
     FOLDER_ALIASES,
@@ -89,7 +89,7 @@ _resolve_aliases = alias_resolver(
 """Aliases of arguments; options for line numbers are accepted and ignored, because they are always shown."""
 
 
-def grep_tool() -> Tool:
+def make_grep_tool() -> Tool:
     return Tool(
         name="grep",
         description=(
@@ -97,35 +97,35 @@ def grep_tool() -> Tool:
             "hidden files. "
             "At most 100 matches or 50KB; long lines are clipped to 500 characters."
         ),
-        schema=schema_of(GrepArguments),
+        schema=make_arguments_schema(GrepArguments),
         arguments=GrepArguments,
         effects=GrepArguments.effects,
         kind="search",
         prepare=_resolve_aliases,
-        run=_run,
-        show=_call_card,
+        run=_run_grep_call,
+        show=_make_grep_card,
         snippet="Search file contents",
         is_read_only=True,
     )
 
 
-async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
-    workspace = workspace_of(context)
+async def _run_grep_call(arguments: GrepArguments, context: ToolContext) -> ToolResult:
+    workspace = workspace_of_context(context)
     if not arguments.pattern:
         raise ToolError("The pattern is empty. Pass what to search for.")
     if "\0" in arguments.pattern:
         raise ToolError("The pattern contains a null byte, which ripgrep cannot search for.")
-    path = await asyncio.to_thread(_searchable_path, workspace, arguments.path, context)
+    path = await asyncio.to_thread(_resolve_searched_path, workspace, arguments.path, context)
     is_file = path != str(context.cwd) and workspace.files.stat(path).kind == "file"
     folder, target = (str(Path(path).parent), f"./{Path(path).name}") if is_file else (path, ".")
     files = await asyncio.to_thread(
         _parse_file_globs, workspace, "" if is_file else arguments.glob or "", folder
     )
-    is_kept_back = withheld_below(workspace, folder, is_named=is_file)
+    is_kept_back = make_withheld_test(workspace, folder, is_named=is_file)
     found = MatchCollector(files, workspace.mask_text, is_kept_back)
-    places = tuple(_file_arguments(files))
+    places = tuple(_ripgrep_file_arguments(files))
     searching = (*places, *_ripgrep_options(arguments))
-    pattern, how = ripgrep_expression(
+    pattern, how = translate_for_ripgrep(
         arguments.pattern, is_literal=bool(arguments.literal), spans_lines=bool(arguments.multiline)
     )
     rg = await find_ripgrep(workspace)
@@ -136,11 +136,11 @@ async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
             searched = both.create_task(
                 run_ripgrep(workspace, argv, folder, b"\n", found.take_matches, call_id=context.call_id)
             )
-            looked = both.create_task(files_in_other_encodings(workspace, rg, places, folder, target))
+            looked = both.create_task(find_files_in_other_encodings(workspace, rg, places, folder, target))
     except ExceptionGroup as problems:
         raise problems.exceptions[0] from None
     end, odd = searched.result(), looked.result()
-    if end.failure_message and not found.matches:
+    if end.failure_message and not found.match_count:
         hint = "" if arguments.literal else " For plain text set literal."
         what = "glob" if "glob" in end.failure_message else "regular expression"
         raise ToolError(f"The pattern is not a valid {what}.{hint}\n{end.failure_message}")
@@ -150,25 +150,25 @@ async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
         argv = (rg, *searching, *how, "--text", f"--encoding={label}", "--", pattern, *paths)
         await search(argv, folder, b"\n", found.take_matches)
     prefix = prefix_of(folder, context.cwd)
-    if not is_file and not found.matches:
-        notice = await withheld_notice(workspace, rg, places, folder, is_kept_back, prefix)
-        return _no_match_result(notice, end.unread_notice)
-    named = None if is_file else await _symbol_context(workspace, arguments, folder)
-    return await asyncio.to_thread(_search_result, workspace, arguments, found, end, folder, prefix, named)
+    if not is_file and not found.match_count:
+        notice = await find_withheld_notice(workspace, rg, places, folder, is_kept_back, prefix)
+        return _make_no_match_result(notice, end.unread_notice)
+    named = None if is_file else await _find_symbol_context(workspace, arguments, folder)
+    return await asyncio.to_thread(_make_grep_result, workspace, arguments, found, end, folder, prefix, named)
 
 
-async def _symbol_context(
+async def _find_symbol_context(
     workspace: Workspace, arguments: GrepArguments, folder: str
-) -> "SymbolContext | None":
+) -> "GrepSymbolContext | None":
     """Returns the definitions and enclosing symbols from the repository map for a grep, if its pattern is an
     identifier."""
-    if arguments.ignore_case or not workspace.may_be_mapped:
+    if arguments.ignore_case or not workspace.may_be_indexed:
         return None
-    from tools.repomap.grep_context import identifier_in, symbol_context_for  # noqa: PLC0415  (SQLite, parsers)
+    from tools.repomap.grep_context import find_identifier_in_pattern, make_symbol_context  # noqa: PLC0415  (SQLite, parsers)
 
-    if identifier_in(arguments.pattern) is None:
+    if find_identifier_in_pattern(arguments.pattern) is None:
         return None
-    return await asyncio.to_thread(symbol_context_for, workspace, arguments.pattern, folder)
+    return await asyncio.to_thread(make_symbol_context, workspace, arguments.pattern, folder)
 
 
 def _parse_file_globs(workspace: Workspace, globs: str, folder: str) -> FileFilter:
@@ -186,7 +186,7 @@ def _parse_file_globs(workspace: Workspace, globs: str, folder: str) -> FileFilt
         raise ToolError(f"{one_line(globs)} is not a glob: {problem}.") from None
 
 
-def _searchable_path(workspace: Workspace, raw: str | None, context: ToolContext) -> str:
+def _resolve_searched_path(workspace: Workspace, raw: str | None, context: ToolContext) -> str:
     path = resolve_path_argument(workspace, raw, context)
     try:
         kind = workspace.files.stat(path).kind
@@ -197,15 +197,15 @@ def _searchable_path(workspace: Workspace, raw: str | None, context: ToolContext
     return path
 
 
-def _file_arguments(files: FileFilter) -> Iterator[str]:
+def _ripgrep_file_arguments(files: FileFilter) -> Iterator[str]:
     """Yields the ripgrep arguments that select the files of a grep call."""
-    yield from DEFAULT_ARGUMENTS
-    for glob in files.excluded:
+    yield from DEFAULT_RIPGREP_ARGUMENTS
+    for glob in files.excluded_globs:
         yield f"--glob=!{glob}"
-    for name in files.names:
+    for name in files.name_patterns:
         # As a file type, because a glob would include ignored files.
         yield f"--type-add=wanted:{name}"
-    if files.names:
+    if files.name_patterns:
         yield "--type=wanted"
 
 
@@ -213,45 +213,47 @@ def _ripgrep_options(arguments: GrepArguments) -> Iterator[str]:
     yield from ("--json", "--line-number")
     if arguments.ignore_case:
         yield "--ignore-case"
-    before, after = _context_lines(arguments)
+    before, after = _count_context_lines(arguments)
     yield from (f"--before-context={before}", f"--after-context={after}")
 
 
-def _context_lines(arguments: GrepArguments) -> tuple[int, int]:
+def _count_context_lines(arguments: GrepArguments) -> tuple[int, int]:
     both = arguments.context or 0
-    return min(arguments.before or both, _MAX_CONTEXT), min(arguments.after or both, _MAX_CONTEXT)
+    return min(arguments.before or both, _MAX_CONTEXT_LINES), min(arguments.after or both, _MAX_CONTEXT_LINES)
 
 
-def _no_match_result(*notices: str) -> ToolResult:
+def _make_no_match_result(*notices: str) -> ToolResult:
     told = ". ".join(filter(None, notices))
     return ToolResult(content=(TextPart(text="No matches found" + (f"\n\n[{told}]" if told else "")),))
 
 
-def _search_result(
+def _make_grep_result(
     workspace: Workspace,
     arguments: GrepArguments,
     found: MatchCollector,
     end: SearchOutcome,
     folder: str,
     prefix: str,
-    named: "SymbolContext | None",
+    named: "GrepSymbolContext | None",
 ) -> ToolResult:
-    if not found.matches:
-        return _no_match_result(end.unread_notice)
-    limit = arguments.limit or _DEFAULT_LIMIT
+    if not found.match_count:
+        return _make_no_match_result(end.unread_notice)
+    limit = arguments.limit or _DEFAULT_GREP_LIMIT
     lines: list[str] = []
     hits: list[tuple[int, int, int]] = []
     shown = files = 0
     has_clipped = False
     is_anchored = workspace.edit_mode() == "anchored"
     if named is not None:
-        size = sum(len(line.text) for kept in found.files.values() for line in kept[:limit])
-        named.set_budget(min(size, MAX_BYTES))
+        size = sum(len(line.text) for kept in found.lines_by_file.values() for line in kept[:limit])
+        named.set_budget(min(size, MAX_RESULT_BYTES))
         lines += named.definitions_heading()
-    for path in named.sorted_by_kind(found.files) if named is not None else sorted(found.files):
+    for path in (
+        named.sort_by_file_kind(found.lines_by_file) if named is not None else sorted(found.lines_by_file)
+    ):
         if shown >= limit:
             break
-        kept = _limited_matches(found.files[path], limit - shown, _context_lines(arguments)[1])
+        kept = _limit_matches(found.lines_by_file[path], limit - shown, _count_context_lines(arguments)[1])
         matches = sum(line.starts_match for line in kept)
         if not matches:
             continue
@@ -259,17 +261,17 @@ def _search_result(
         shown += matches
         has_clipped = has_clipped or any(line.is_clipped for line in kept)
         _record_shown_lines(workspace, str(Path(folder, path)), kept)
-        told = _shown_lines(one_line(prefix + path), kept, path, named, is_anchored=is_anchored)
+        told = _format_file_matches(one_line(prefix + path), kept, path, named, is_anchored=is_anchored)
         for text, spans in told:
             hits += ((len(lines), *span) for span in spans)
             lines.append(text)
     cut = truncate_head("\n".join(lines), max_lines=max(len(lines), 1))
-    total = f"over {MAX_COUNTED:,}" if end.is_stopped else f"{found.matches:,}"
+    total = f"over {MAX_COUNTED_MATCHES:,}" if end.was_stopped else f"{found.match_count:,}"
     notices: list[str] = []
     details: dict[str, Any] = {}
-    if found.matches > shown:
+    if found.match_count > shown:
         notices.append(
-            f"{limit} matches limit reached ({total} matches in {len(found.files)} files). "
+            f"{limit} matches limit reached ({total} matches in {len(found.lines_by_file)} files). "
             f"Use limit={limit * 2} for more, or refine pattern"
         )
         details["matchLimitReached"] = limit
@@ -277,16 +279,18 @@ def _search_result(
         notices.append("50.0KB limit reached. Narrow path, glob or pattern")
         details["truncation"] = cut.details()
     if has_clipped:
-        notices.append(f"Some lines truncated to {MAX_LINE_CHARS} chars. Use read tool to see full lines")
+        notices.append(
+            f"Some lines truncated to {MAX_MATCH_LINE_CHARS} chars. Use read tool to see full lines"
+        )
         details["linesTruncated"] = True
     if end.unread_notice:
         notices.append(end.unread_notice)
     text = cut.content + (f"\n\n[{'. '.join(notices)}]" if notices else "")
-    details |= {"matches": found.matches, "files": len(found.files), "hits": hits}
+    details |= {"matches": found.match_count, "files": len(found.lines_by_file), "hits": hits}
     return ToolResult(content=(TextPart(text=text),), details=details)
 
 
-def _limited_matches(lines: list[FoundLine], limit: int, context: int) -> list[FoundLine]:
+def _limit_matches(lines: list[FoundLine], limit: int, context: int) -> list[FoundLine]:
     matches = [line.number for line in lines if line.starts_match]
     if len(matches) <= limit:
         return lines
@@ -295,11 +299,11 @@ def _limited_matches(lines: list[FoundLine], limit: int, context: int) -> list[F
     return [line for line in lines if line.number <= last + context and line.number < beyond]
 
 
-def _shown_lines(
+def _format_file_matches(
     path: str,
     lines: list[FoundLine],
     below: str = "",
-    named: "SymbolContext | None" = None,
+    named: "GrepSymbolContext | None" = None,
     *,
     is_anchored: bool = False,
 ) -> list[tuple[str, MatchSpans]]:
@@ -314,7 +318,11 @@ def _shown_lines(
     before = ""
     for line in lines:
         is_apart = has_context and previous is not None and line.number > previous + 1
-        within = named.enclosing_symbol(below, line.number) if named is not None and line.is_match else before
+        within = (
+            named.format_enclosing_symbol(below, line.number)
+            if named is not None and line.is_match
+            else before
+        )
         if named is not None and within and within != before and named.has_budget_for(f"-- in {within}"):
             out.append((f"-- in {within}", ()))
             before = within
@@ -322,11 +330,13 @@ def _shown_lines(
             out.append(("--", ()))
         sign = ":" if line.is_match else "-"
         if is_anchored and not line.is_clipped:
-            told = f"{path}{sign}{anchored_row(line.number, line.text)}"
+            told = f"{path}{sign}{format_anchored_row(line.number, line.text)}"
         else:
             told = f"{path}{sign}{line.number}{sign} {line.text}"
         before_text = len(told) - len(line.text)
-        out.append((told, tuple((before_text + start, before_text + end) for start, end in line.spans)))
+        out.append(
+            (told, tuple((before_text + start, before_text + end) for start, end in line.matched_spans))
+        )
         previous = line.number
     return out
 
@@ -350,7 +360,7 @@ def _record_anchor_snapshot(workspace: Workspace, path: str, real: str, seen: li
     the search."""
     try:
         with workspace.files.open(path) as file:
-            text = decode_file(file.read(), path).text
+            text = decode_text_file(file.read(), path).text
     except (OSError, ToolError):
         return
     lines = text.split("\n")
@@ -358,18 +368,18 @@ def _record_anchor_snapshot(workspace: Workspace, path: str, real: str, seen: li
         workspace.read_cache.snapshots.record(real, text, [number for number, _ in seen])
 
 
-def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _make_grep_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     subject = f"/{pattern_argument(arguments, 'pattern')}/"
     where = text_argument(arguments, "path")
     glob = text_argument(arguments, "glob")
     subject += (f" in {where}" if where else "") + (f" ({glob})" if glob else "")
-    card = list_card("grep", subject, result, "lines")
+    card = make_list_card("grep", subject, result, "lines")
     matches = number_detail(result.details, "matches") if result else None
     files = number_detail(result.details, "files") if result else None
     if matches is None or files is None:
         return card
     told = [
-        grouped_by_file(block, stored_highlights(result), where)
+        group_matches_by_file(block, read_stored_highlights(result), where)
         for block in card.blocks
         if isinstance(block, ListBlock)
     ]

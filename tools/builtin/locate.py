@@ -15,18 +15,18 @@ from tools.files.paths import display_path
 from tools.limits import count_lines
 from tools.patterns import late
 from tools.results import Card, TextBlock, ToolResult, text_result
-from tools.schema import schema_of
+from tools.schema import make_arguments_schema
 from tools.text import escape_controls, one_line
 from tools.threads import StopFlag, ThreadedTool
-from tools.workspace import Workspace, workspace_of
+from tools.workspace import Workspace, workspace_of_context
 
 if TYPE_CHECKING:
     from tools.repomap.repository import IndexState, MappedRepository
 
 _IDENTIFIER_PATTERN = late(r"`?(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::|#|->)(?:[^\W\d]|\$)[\w$]*)*(?:\(\))?`?")
-_MAX_TOKENS = 4000
+_MAX_LOCATE_TOKENS = 4000
 _CONFIDENT_MAP_TOKENS = 1000
-_MORE_HINT = "more: true gives the rest."
+_MORE_FILES_HINT = "more: true gives the rest."
 _FALLBACK_MAP_TOKENS = 500
 """Size of the folder map that is shown when nothing is found."""
 
@@ -46,7 +46,7 @@ class LocateArguments(msgspec.Struct, frozen=True, kw_only=True):
         return Effects(lists=resolve_path_arguments(context, self.path))
 
 
-def locate_tool() -> Tool:
+def make_locate_tool() -> Tool:
     return Tool(
         name="locate",
         description=(
@@ -54,31 +54,33 @@ def locate_tool() -> Tool:
             "returns files and symbols with their lines, for a symbol's name, for words of the task, or for "
             "several phrases: the task and identifiers that you expect."
         ),
-        schema=schema_of(LocateArguments),
+        schema=make_arguments_schema(LocateArguments),
         arguments=LocateArguments,
         effects=LocateArguments.effects,
         kind="search",
-        run=ThreadedTool(_run),
-        show=_call_card,
+        run=ThreadedTool(_run_locate_call),
+        show=_make_locate_card,
         snippet="Find where a symbol is, or the files a task is about",
         is_read_only=True,
     )
 
 
-def _run(arguments: LocateArguments, context: ToolContext, stop: StopFlag) -> ToolResult:
+def _run_locate_call(arguments: LocateArguments, context: ToolContext, stop: StopFlag) -> ToolResult:
     phrases = [arguments.about] if isinstance(arguments.about, str) else arguments.about
     about = "\n".join(filter(None, (phrase.strip() for phrase in phrases)))
     if not about:
         raise ToolError("about is empty. Pass a symbol's name, or words of the task.")
-    workspace = workspace_of(context)
+    workspace = workspace_of_context(context)
     folder = resolve_path_argument(workspace, arguments.path, context)
-    locate = partial(_locate, workspace, about=about, uses=bool(arguments.uses), is_more=bool(arguments.more))
+    locate = partial(
+        _locate_in_folder, workspace, about=about, uses=bool(arguments.uses), is_more=bool(arguments.more)
+    )
     if arguments.path is None and workspace.added.paths:
         return _locate_in_all_folders(workspace, folder, locate)
     result, repository = locate(folder), workspace.repository(folder)
     if repository is None or repository is workspace.last_repository:
         return result
-    return text_result(f"{result.text}\n{_root_note(repository)}", details=result.details)
+    return text_result(f"{result.text}\n{_format_root_note(repository)}", details=result.details)
 
 
 def _locate_in_all_folders(
@@ -95,28 +97,37 @@ def _locate_in_all_folders(
             answers.append((repository, locate(place)))
     if not answers:
         return locate(folder)  # says why there is no map
-    best = max(map(_answer_certainty, (result for _, result in answers)))
-    kept = [one for one in answers if _answer_certainty(one[1]) == best]
+    best = max(map(_rank_answer_certainty, (result for _, result in answers)))
+    kept = [one for one in answers if _rank_answer_certainty(one[1]) == best]
     texts = [
-        result.text if repository is workspace.last_repository else f"{_root_note(repository)}\n{result.text}"
+        result.text
+        if repository is workspace.last_repository
+        else f"{_format_root_note(repository)}\n{result.text}"
         for repository, result in kept
     ]
     return text_result("\n\n".join(texts), details=kept[0][1].details)
 
 
-def _answer_certainty(result: ToolResult) -> int:
+def _rank_answer_certainty(result: ToolResult) -> int:
     """Ranks a locate result by certainty: 2 for definitions of a name, 1 for likely files, 0 for neither."""
     details: Any = result.details
     return 2 if "definitions" in details else 1 if details.get("files") else 0
 
 
-def _root_note(repository: "MappedRepository") -> str:
+def _format_root_note(repository: "MappedRepository") -> str:
     return f"Paths are relative to {repository.root}."
 
 
-def _locate(workspace: Workspace, folder: str, *, about: str, uses: bool, is_more: bool) -> ToolResult:
-    from tools.repomap.answer_texts import definitions_text, map_text, name_uses_text, truncate_to_tokens  # noqa: PLC0415  (as above)
-    from tools.repomap.session_map import folder_relative_to_root, known_files, repository_of  # noqa: PLC0415  (SQLite, parsers)
+def _locate_in_folder(
+    workspace: Workspace, folder: str, *, about: str, uses: bool, is_more: bool
+) -> ToolResult:
+    from tools.repomap.answer_texts import (  # noqa: PLC0415  (as above)
+        format_definitions,
+        format_map_answer,
+        format_name_uses,
+        truncate_to_tokens,
+    )
+    from tools.repomap.session_map import folder_relative_to_root, list_known_files, repository_of  # noqa: PLC0415  (SQLite, parsers)
 
     repository = repository_of(workspace, folder)
     below = folder_relative_to_root(repository, folder, workspace)
@@ -125,20 +136,20 @@ def _locate(workspace: Workspace, folder: str, *, about: str, uses: bool, is_mor
     repository.index_changes()
     if _IDENTIFIER_PATTERN.fullmatch(about):
         name = about.strip("`").removesuffix("()")
-        near = known_files(repository, workspace)
+        near = list_known_files(repository, workspace)
         found, count = repository.find_definitions(name, below=below, near=near, searches_text=True)
         used = repository.find_uses(name, below=below) if uses else None
-        if found or (used is not None and used.shown):
-            told = definitions_text(name, found, count, repository.index_state())
+        if found or (used is not None and used.listed_uses):
+            told = format_definitions(name, found, count, repository.index_state())
             if used is not None:
-                told += "\n" + name_uses_text(name, used)
+                told += "\n" + format_name_uses(name, used)
             return text_result(
-                truncate_to_tokens(told, _MAX_TOKENS), details={"outline": True, "definitions": count}
+                truncate_to_tokens(told, _MAX_LOCATE_TOKENS), details={"outline": True, "definitions": count}
             )
     answer = repository.map_for_task(
         about,
         below=below,
-        known=known_files(repository, workspace),
+        known=list_known_files(repository, workspace),
         sure_tokens=_CONFIDENT_MAP_TOKENS,
         is_more=is_more,
     )
@@ -147,17 +158,18 @@ def _locate(workspace: Workspace, folder: str, *, about: str, uses: bool, is_mor
     if not answer.ranked_map.files:
         # Not a guess: an overview of the folder for a model that does not know its names yet.
         used = repository.map_folder(below, tokens=_FALLBACK_MAP_TOKENS)
-        told = f"{map_text(answer, is_question=True)} What is most used here:\n{map_text(used, is_question=False)}"
-        return text_result(told, details=_result_details(0, used.index_state))
-    told = map_text(answer, is_question=True, more=_MORE_HINT)
-    return text_result(told, details=_result_details(len(answer.ranked_map.files), answer.index_state))
+        told = format_map_answer(answer, is_question=True)
+        told += f" What is most used here:\n{format_map_answer(used, is_question=False)}"
+        return text_result(told, details=_make_locate_details(0, used.index_state))
+    told = format_map_answer(answer, is_question=True, more=_MORE_FILES_HINT)
+    return text_result(told, details=_make_locate_details(len(answer.ranked_map.files), answer.index_state))
 
 
-def _result_details(files: int, state: "IndexState") -> dict[str, Any]:
+def _make_locate_details(files: int, state: "IndexState") -> dict[str, Any]:
     return {"outline": True, "files": files, "indexed": state.indexed_count, "missing": state.missing_count}
 
 
-def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _make_locate_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     given: Any = arguments.get("about")
     phrases = cast("list[Any]", given) if isinstance(given, list) else []
     about = ", ".join(map(str, phrases)) or text_argument(arguments, "about")

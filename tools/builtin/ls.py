@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from tools.argument_aliases import FOLDER_ALIASES, PATH_ALIASES, alias_resolver
+from tools.argument_aliases import FOLDER_ALIASES, PATH_ALIASES, make_alias_resolver
 from tools.arguments import text_argument
 from tools.base import Tool, ToolContext
 from tools.effects import Effects
@@ -13,11 +13,11 @@ from tools.files.file_errors import file_error
 from tools.files.listing import MAX_ENTRIES, Listing, list_directory
 from tools.files.path_arguments import resolve_path_argument, resolve_path_arguments
 from tools.limits import count_lines
-from tools.results import Card, ListBlock, TextPart, ToolResult, failed_card
-from tools.schema import schema_of
+from tools.results import Card, ListBlock, TextPart, ToolResult, make_failed_card
+from tools.schema import make_arguments_schema
 from tools.text import escape_controls
 from tools.threads import StopFlag, ThreadedTool
-from tools.workspace import Workspace, workspace_of
+from tools.workspace import Workspace, workspace_of_context
 
 
 class LsArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,26 +32,28 @@ class LsArguments(msgspec.Struct, frozen=True, kw_only=True):
         return Effects(lists=resolve_path_arguments(context, self.path))
 
 
-def ls_tool() -> Tool:
+def make_ls_tool() -> Tool:
     return Tool(
         name="ls",
         description="List a directory: names sorted, directories with a slash, dotfiles included, at most 500.",
-        schema=schema_of(LsArguments),
+        schema=make_arguments_schema(LsArguments),
         arguments=LsArguments,
         effects=LsArguments.effects,
         kind="search",
-        prepare=alias_resolver(
+        prepare=make_alias_resolver(
             LsArguments, PATH_ALIASES, FOLDER_ALIASES, dict.fromkeys(("head", "max_results"), "limit")
         ),
-        run=ThreadedTool(_run),
-        show=_call_card,
+        run=ThreadedTool(_run_ls_call),
+        show=_make_ls_card,
         snippet="List directory contents",
         is_read_only=True,
     )
 
 
-def _run(arguments: LsArguments, context: ToolContext, stop: StopFlag) -> ToolResult:
-    listing = _list_folder(workspace_of(context), arguments.path, context, arguments.limit or MAX_ENTRIES)
+def _run_ls_call(arguments: LsArguments, context: ToolContext, stop: StopFlag) -> ToolResult:
+    listing = _list_folder(
+        workspace_of_context(context), arguments.path, context, arguments.limit or MAX_ENTRIES
+    )
     details: dict[str, Any] = {}
     if listing.limit_reached:
         details["entryLimitReached"] = listing.limit_reached
@@ -74,17 +76,17 @@ def _list_folder(workspace: Workspace, raw: str | None, context: ToolContext, li
         raise file_error(problem, "list", path, workspace.files) from None
 
 
-def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    return list_card("ls", text_argument(arguments, "path") or ".", result, "entries")
+def _make_ls_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    return make_list_card("ls", text_argument(arguments, "path") or ".", result, "entries")
 
 
-def list_card(title: str, subject: str, result: ToolResult | None, noun: str) -> Card:
+def make_list_card(title: str, subject: str, result: ToolResult | None, noun: str) -> Card:
     """Returns the card of a tool call whose result is one item per line, with a notice in brackets."""
     if result is None:
         return Card(title=title, subject=subject)
     text, _, note = result.text.partition("\n\n[")
     if result.is_error:
-        return failed_card(title, subject, result)
+        return make_failed_card(title, subject, result)
     items: tuple[str, ...] = tuple(text.split("\n")) if text else ()
     is_message = "\n" not in text and text.startswith(("(", "No "))
     summary = text.strip("()") if is_message else f"{count_lines(text)} {noun}{' (limited)' if note else ''}"

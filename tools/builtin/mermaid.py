@@ -10,15 +10,15 @@ import msgspec
 from tools.arguments import text_argument
 from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.results import Card, FileBlock, TextBlock, ToolResult, text_result
-from tools.schema import schema_of
-from tools.text import escape_controls, one_line, plain_output
-from tools.workspace import Workspace, workspace_of
+from tools.schema import make_arguments_schema
+from tools.text import escape_controls, one_line, render_plain_output
+from tools.workspace import Workspace, workspace_of_context
 
-_MAX_SOURCE_CHARS: Final = 64 * 1024
-_MAX_SPACING: Final = 60
+_MAX_MERMAID_SOURCE_CHARS: Final = 64 * 1024
+_MAX_SPACING_CELLS: Final = 60
 """Maximum spacing in cells; larger values make the diagram unreadable."""
-_TIMEOUT: Final = 2.0
-_FOLDED_LINES: Final = 6
+_DRAWING_TIMEOUT: Final = 2.0
+_FOLDED_DIAGRAM_LINES: Final = 6
 
 
 class MermaidConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -33,34 +33,34 @@ class MermaidArguments(msgspec.Struct, frozen=True, kw_only=True):
     config: MermaidConfig | None = None
 
 
-def mermaid_tool() -> Tool:
+def make_mermaid_tool() -> Tool:
     return Tool(
         name="render_mermaid",
         description="Draw a Mermaid diagram as text. Returns the picture; all of it is also saved as an artifact.",
-        schema=schema_of(MermaidArguments),
+        schema=make_arguments_schema(MermaidArguments),
         arguments=MermaidArguments,
         effects=no_effects,
-        run=_run,
-        show=_call_card,
+        run=_run_mermaid_call,
+        show=_make_mermaid_card,
         snippet="Draw Mermaid diagrams as text",
         is_read_only=True,
     )
 
 
-async def _run(arguments: MermaidArguments, context: ToolContext) -> ToolResult:
+async def _run_mermaid_call(arguments: MermaidArguments, context: ToolContext) -> ToolResult:
     source, config = arguments.mermaid, arguments.config or MermaidConfig()
     if not source.strip():
         raise ToolError("The source is empty. Pass Mermaid source, beginning with the kind: graph TD.")
-    if len(source.encode("utf-8", "replace")) > _MAX_SOURCE_CHARS:
+    if len(source.encode("utf-8", "replace")) > _MAX_MERMAID_SOURCE_CHARS:
         raise ToolError("The source is longer than 64 KB, the maximum. Draw a part of it.")
     options, ignored = _renderer_options(config)
     try:
         # A thread cannot be stopped: the result is abandoned after the timeout.
-        picture = await asyncio.wait_for(asyncio.to_thread(_draw, source, options), _TIMEOUT)
+        picture = await asyncio.wait_for(asyncio.to_thread(_draw_diagram, source, options), _DRAWING_TIMEOUT)
     except TimeoutError:
         raise ToolError("The diagram takes too long to draw. Draw a part of it.") from None
     told = [f"[Ignored: {name}, which the text drawing does not support.]" for name in ignored]
-    uri = await asyncio.to_thread(_save_artifact, workspace_of(context), picture)
+    uri = await asyncio.to_thread(_save_diagram_artifact, workspace_of_context(context), picture)
     return text_result(
         "\n".join([picture, "", *told, f"Saved artifact: {uri}"]),
         details={"lines": picture.count("\n") + 1, "artifact": uri, "ignored": list(ignored)},
@@ -71,17 +71,17 @@ def _renderer_options(config: MermaidConfig) -> tuple[dict[str, Any], tuple[str,
     """Returns the drawing library's options for a mermaid call, and the names of unsupported ones."""
     options: dict[str, Any] = {"use_ascii": bool(config.use_ascii)}
     if config.padding_x is not None:
-        options["gap"] = _clamped_spacing(config.padding_x)
+        options["gap"] = _clamp_spacing(config.padding_x)
     if config.box_border_padding is not None:
-        options["padding_x"] = options["padding_y"] = _clamped_spacing(config.box_border_padding)
+        options["padding_x"] = options["padding_y"] = _clamp_spacing(config.box_border_padding)
     return options, ("paddingY",) if config.padding_y is not None else ()
 
 
-def _clamped_spacing(number: float) -> int:
-    return int(max(0, min(_MAX_SPACING, number))) if number == number else 0
+def _clamp_spacing(number: float) -> int:
+    return int(max(0, min(_MAX_SPACING_CELLS, number))) if number == number else 0
 
 
-def _draw(source: str, options: Mapping[str, Any]) -> str:
+def _draw_diagram(source: str, options: Mapping[str, Any]) -> str:
     try:
         import termaid  # noqa: PLC0415  (optional, and costs 60 ms)  # pyright: ignore[reportMissingImports]
     except ImportError:
@@ -90,22 +90,22 @@ def _draw(source: str, options: Mapping[str, Any]) -> str:
         drawn = str(termaid.render(source, **options))
     except Exception as problem:  # noqa: BLE001  (a foreign reader meets a model's text)
         raise ToolError(
-            f"This diagram cannot be drawn. {_diagram_type_line(source)} ({one_line(str(problem))[:200]})"
+            f"This diagram cannot be drawn. {_find_diagram_type_line(source)} ({one_line(str(problem))[:200]})"
         ) from None
-    lines = [line.rstrip() for line in plain_output(drawn).split("\n")]
+    lines = [line.rstrip() for line in render_plain_output(drawn).split("\n")]
     picture = "\n".join(lines).strip("\n")
     if not picture.strip():
-        raise ToolError(f"This diagram cannot be drawn. {_diagram_type_line(source)}")
+        raise ToolError(f"This diagram cannot be drawn. {_find_diagram_type_line(source)}")
     return picture
 
 
-def _diagram_type_line(source: str) -> str:
+def _find_diagram_type_line(source: str) -> str:
     """Returns the line of a mermaid source that declares the type of diagram."""
     number, line = next((number, line) for number, line in enumerate(source.split("\n"), 1) if line.strip())
     return f"Line {number}: {one_line(line.strip())[:120]}"
 
 
-def _save_artifact(workspace: Workspace, picture: str) -> str:
+def _save_diagram_artifact(workspace: Workspace, picture: str) -> str:
     try:
         artifact, descriptor = workspace.artifacts.create("render_mermaid")
     except OSError as problem:
@@ -118,11 +118,11 @@ def _save_artifact(workspace: Workspace, picture: str) -> str:
     return artifact.uri
 
 
-def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _make_mermaid_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     source = arguments.get("mermaid")
     source = escape_controls(source).strip("\n") if isinstance(source, str) else ""
     blocks: tuple[FileBlock | TextBlock, ...] = (
-        FileBlock(path="diagram.mmd", text=source, folds=_FOLDED_LINES),
+        FileBlock(path="diagram.mmd", text=source, folds=_FOLDED_DIAGRAM_LINES),
     )
     if result is not None:
         blocks = (*blocks, TextBlock(text=escape_controls(result.text)))

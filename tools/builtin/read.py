@@ -7,23 +7,23 @@ from typing import Annotated, Any
 import msgspec
 
 from tools.amounts import pluralized
-from tools.argument_aliases import PATH_ALIASES, alias_resolver
+from tools.argument_aliases import PATH_ALIASES, make_alias_resolver
 from tools.arguments import number_argument, number_detail, text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.read_formats import (
-    binary_refusal,
-    image_result,
-    is_binary,
-    is_image,
-    notebook_page,
-    notebook_text,
-    partial_page_details,
-    read_beginning,
+    is_binary_data,
+    is_image_data,
+    make_binary_file_error,
+    make_image_result,
+    make_notebook_page_result,
+    make_partial_page_details,
+    read_file_head,
+    read_notebook_text,
 )
-from tools.edits.anchored_pages import anchored_page, record_notebook_rows
-from tools.edits.dialects.anchors import rows_without_anchors
+from tools.edits.anchored_pages import make_anchored_page, record_shown_notebook_lines
+from tools.edits.dialects.anchors import remove_anchors_from_rows
 from tools.effects import NO_EFFECTS, Effects
-from tools.filemap.outlines import SymbolLines, outline_result, symbol_lines
+from tools.filemap.outline_results import SymbolLines, find_symbol_lines, outline_result
 from tools.files.artifacts import ARTIFACT_SCHEME
 from tools.files.file_errors import file_error
 from tools.files.line_index import FileShrank
@@ -40,13 +40,13 @@ from tools.results import (
     ImagePart,
     TextPart,
     ToolResult,
-    failed_card,
+    make_failed_card,
     text_result,
 )
-from tools.schema import UNDECLARED_ARGUMENT, schema_of
+from tools.schema import UNDECLARED_ARGUMENT, make_arguments_schema
 from tools.text import escape_controls, one_line
 from tools.threads import StopFlag, ThreadedTool
-from tools.workspace import Workspace, workspace_of
+from tools.workspace import Workspace, workspace_of_context
 
 _PATH_WITH_RANGE_PATTERN = late(r"(?P<path>.+):(?P<first>[1-9]\d*)(?:-(?P<last>[1-9]\d*))?", re.DOTALL)
 _ANCHOR_CONTEXT_LINES = 3
@@ -82,7 +82,7 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
         return Effects(reads=resolve_path_arguments(context, self.path, *((match["path"],) if match else ())))
 
 
-def read_tool() -> Tool:
+def make_read_tool() -> Tool:
     return Tool(
         name="read",
         description=(
@@ -91,20 +91,20 @@ def read_tool() -> Tool:
             "notebooks and "
             "artifact://ID outputs, and lists directories."
         ),
-        schema=schema_of(ReadArguments),
+        schema=make_arguments_schema(ReadArguments),
         arguments=ReadArguments,
         effects=ReadArguments.effects,
         kind="read",
         prepare=_resolve_aliases,
-        run=ThreadedTool(_run),
-        show=_call_card,
+        run=ThreadedTool(_run_read_call),
+        show=_make_read_card,
         snippet="Read files",
         guidelines=("Use read to look into files, not cat or sed",),
         is_read_only=True,
     )
 
 
-_resolve_aliases = alias_resolver(
+_resolve_aliases = make_alias_resolver(
     ReadArguments,
     PATH_ALIASES,
     dict.fromkeys(("start", "start_line", "line", "from", "line_start", "first_line"), "offset"),
@@ -117,43 +117,49 @@ _resolve_aliases = alias_resolver(
 
 class _ReadTarget(msgspec.Struct, frozen=True, kw_only=True):
     path: str
-    shown: str
-    stat: FileStat
-    request: PageRequest
+    display_path: str
+    file_stat: FileStat
+    page_request: PageRequest
 
 
-def _run(arguments: ReadArguments, context: ToolContext, stop: StopFlag) -> ToolResult:
+def _run_read_call(arguments: ReadArguments, context: ToolContext, stop: StopFlag) -> ToolResult:
     if not arguments.path.strip():
         raise ToolError("The path is empty. Pass the file to read.")
-    return _read(arguments, context, workspace_of(context), stop)
+    return _read_target(arguments, context, workspace_of_context(context), stop)
 
 
-def _read(arguments: ReadArguments, context: ToolContext, workspace: Workspace, stop: StopFlag) -> ToolResult:
-    target = _resolve_target(arguments, context, workspace)
-    if target.stat.kind == "directory":
+def _read_target(
+    arguments: ReadArguments, context: ToolContext, workspace: Workspace, stop: StopFlag
+) -> ToolResult:
+    target = _resolve_read_target(arguments, context, workspace)
+    if target.file_stat.kind == "directory":
         if arguments.map or arguments.symbol:
             return _read_folder(arguments, context, workspace, target, stop)
         return _list_directory(workspace, target)
-    if target.stat.kind == "other":
-        raise ToolError(f"{target.shown} is a device, a socket or a FIFO. Only regular files can be read.")
+    if target.file_stat.kind == "other":
+        raise ToolError(
+            f"{target.display_path} is a device, a socket or a FIFO. Only regular files can be read."
+        )
     try:
         return _read_file(arguments, context, workspace, target, stop)
     except OSError as problem:
         raise file_error(problem, "read", target.path, workspace.files) from None
     except FileShrank:
-        raise ToolError(f"{target.shown} became shorter while it was read. Read it again.") from None
+        raise ToolError(f"{target.display_path} became shorter while it was read. Read it again.") from None
 
 
-def _resolve_target(arguments: ReadArguments, context: ToolContext, workspace: Workspace) -> _ReadTarget:
+def _resolve_read_target(arguments: ReadArguments, context: ToolContext, workspace: Workspace) -> _ReadTarget:
     offset, limit = arguments.offset, arguments.limit
     if arguments.end_line is not None and limit is None:
         limit = max(1, arguments.end_line - (offset or 1) + 1)
     raw = arguments.path
     if raw.strip().startswith(ARTIFACT_SCHEME):
-        path, offset, limit = _artifact_path(workspace, raw.strip(), offset, limit)
+        path, offset, limit = _resolve_artifact(workspace, raw.strip(), offset, limit)
         request = PageRequest(offset=offset, limit=limit, is_output=True)
-        return _ReadTarget(path=path, shown=raw.strip(), stat=workspace.files.stat(path), request=request)
-    path, match = _split_range(workspace, raw, context)
+        return _ReadTarget(
+            path=path, display_path=raw.strip(), file_stat=workspace.files.stat(path), page_request=request
+        )
+    path, match = _split_path_and_range(workspace, raw, context)
     if match is not None:
         offset, limit = _offset_and_limit(match, offset, limit)
     try:
@@ -161,10 +167,14 @@ def _resolve_target(arguments: ReadArguments, context: ToolContext, workspace: W
     except OSError as problem:
         raise file_error(problem, "read", path, workspace.files) from None
     request = PageRequest(offset=offset, limit=limit, tail=arguments.tail if offset is None else None)
-    return _ReadTarget(path=path, shown=display_path(path, context.cwd), stat=stat, request=request)
+    return _ReadTarget(
+        path=path, display_path=display_path(path, context.cwd), file_stat=stat, page_request=request
+    )
 
 
-def _split_range(workspace: Workspace, raw: str, context: ToolContext) -> "tuple[str, re.Match[str] | None]":
+def _split_path_and_range(
+    workspace: Workspace, raw: str, context: ToolContext
+) -> "tuple[str, re.Match[str] | None]":
     """Splits a path such as `a.py:3-5` into the file and the range of lines, unless a file has that whole name."""
     path = resolve_path_argument(workspace, raw, context)
     match = _PATH_WITH_RANGE_PATTERN.fullmatch(raw.strip())
@@ -183,7 +193,7 @@ def _offset_and_limit(
     return offset, limit
 
 
-def _artifact_path(
+def _resolve_artifact(
     workspace: Workspace, uri: str, offset: int | None, limit: int | None
 ) -> tuple[str, int | None, int | None]:
     body = uri.removeprefix(ARTIFACT_SCHEME)
@@ -201,17 +211,17 @@ def _read_folder(
     arguments: ReadArguments, context: ToolContext, workspace: Workspace, target: _ReadTarget, stop: StopFlag
 ) -> ToolResult:
     """Answers a read of a folder with its repository map, or with one of the map's symbols."""
-    from tools.repomap.folders import folder_map_result, symbol_in_folder  # noqa: PLC0415  (SQLite, parsers)
+    from tools.repomap.folder_results import find_symbol_in_folder, make_folder_map_result  # noqa: PLC0415  (SQLite, parsers)
 
     if not arguments.symbol:
-        return folder_map_result(workspace, target.path, target.shown)
-    found = symbol_in_folder(workspace, target.path, target.shown, arguments.symbol)
+        return make_folder_map_result(workspace, target.path, target.display_path)
+    found = find_symbol_in_folder(workspace, target.path, target.display_path, arguments.symbol)
     if isinstance(found, ToolResult):
         return found
     path, definition = found
-    first = definition.symbol.lead_line or definition.symbol.start_line
+    first = definition.symbol.decorator_line or definition.symbol.start_line
     wanted = ReadArguments(path=path, offset=first, limit=definition.symbol.end_line - first + 1)
-    result = _read(wanted, context, workspace, stop)
+    result = _read_target(wanted, context, workspace, stop)
     where = f"{escape_controls(path)}, lines {first}-{definition.symbol.end_line}"
     head = f"{escape_controls(definition.name)} is in {where}:\n"
     return msgspec.structs.replace(result, content=(TextPart(text=head + result.text),))
@@ -223,7 +233,7 @@ def _list_directory(workspace: Workspace, target: _ReadTarget) -> ToolResult:
     except OSError as problem:
         raise file_error(problem, "list", target.path, workspace.files) from None
     hint = "[Read one of them by its path, or search with find or grep.]"
-    text = f"{target.shown} is a directory. Its entries:\n{listing.text}\n\n{hint}"
+    text = f"{target.display_path} is a directory. Its entries:\n{listing.text}\n\n{hint}"
     return text_result(text, details={"directory": True, "entries": listing.total})
 
 
@@ -231,18 +241,18 @@ def _read_file(
     arguments: ReadArguments, context: ToolContext, workspace: Workspace, target: _ReadTarget, stop: StopFlag
 ) -> ToolResult:
     with workspace.files.open(target.path) as file:
-        head = read_beginning(file)
-        if is_image(head):
-            return image_result(file, target.shown, target.stat.size, context, workspace)
-        notebook = notebook_text(file, target.path, target.stat.size)
-        if notebook is None and is_binary(head):
-            raise binary_refusal(head, target.shown, target.stat.size)
-        request = target.request
+        head = read_file_head(file)
+        if is_image_data(head):
+            return make_image_result(file, target.display_path, target.file_stat.size, context, workspace)
+        notebook = read_notebook_text(file, target.path, target.file_stat.size)
+        if notebook is None and is_binary_data(head):
+            raise make_binary_file_error(head, target.display_path, target.file_stat.size)
+        request = target.page_request
         symbol: SymbolLines | None = None
         if arguments.map:
-            return outline_result(target.path, target.shown, workspace, context.model_window, stop)
+            return outline_result(target.path, target.display_path, workspace, context.model_window, stop)
         if arguments.symbol:
-            found = symbol_lines(target.path, target.shown, arguments.symbol, workspace, stop)
+            found = find_symbol_lines(target.path, target.display_path, arguments.symbol, workspace, stop)
             if isinstance(found, ToolResult):
                 return found
             symbol = found
@@ -252,28 +262,28 @@ def _read_file(
         if is_anchored:
             request = request.with_context(_ANCHOR_CONTEXT_LINES)
         if notebook is not None:
-            made = notebook_page(notebook, target.path, request, is_anchored=is_anchored)
-            record_notebook_rows(workspace, target.path, target.stat.version, notebook, made)
-            return _with_symbol_outline(made, symbol)
+            made = make_notebook_page_result(notebook, target.path, request, is_anchored=is_anchored)
+            record_shown_notebook_lines(workspace, target.path, target.file_stat.version, notebook, made)
+            return _add_symbol_members(made, symbol)
         file.seek(0)
         real = target.path if request.is_output else workspace.files.real_path(target.path)
         try:
             page = load_page(
                 file,
                 real,
-                target.stat.version,
+                target.file_stat.version,
                 request,
                 workspace.line_indexes,
                 stop,
             )
         except BinaryFile:
-            raise binary_refusal(head, target.shown, target.stat.size) from None
+            raise make_binary_file_error(head, target.display_path, target.file_stat.size) from None
         if is_anchored:
-            page = anchored_page(workspace, target.path, page, real)
-    return _with_symbol_outline(_page_result(arguments, workspace, target, request, page, real), symbol)
+            page = make_anchored_page(workspace, target.path, page, real)
+    return _add_symbol_members(_make_page_result(arguments, workspace, target, request, page, real), symbol)
 
 
-def _with_symbol_outline(result: ToolResult, symbol: SymbolLines | None) -> ToolResult:
+def _add_symbol_members(result: ToolResult, symbol: SymbolLines | None) -> ToolResult:
     """Adds the list of members to the result of reading a symbol that is larger than a page."""
     last = number_detail(result.details, "lastLine")
     if symbol is None or not symbol.members or last is None or last >= symbol.last:
@@ -282,7 +292,7 @@ def _with_symbol_outline(result: ToolResult, symbol: SymbolLines | None) -> Tool
     return msgspec.structs.replace(result, content=(TextPart(text=text),))
 
 
-def _page_result(
+def _make_page_result(
     arguments: ReadArguments,
     workspace: Workspace,
     target: _ReadTarget,
@@ -291,7 +301,7 @@ def _page_result(
     real: str,
 ) -> ToolResult:
     if page.total_lines == 0:
-        return text_result(f"{target.shown} is empty.", details={"totalLines": 0})
+        return text_result(f"{target.display_path} is empty.", details={"totalLines": 0})
     if page.first_line > page.total_lines:
         text = (
             f"Line {page.first_line} is beyond end of file ({page.total_lines} lines total). "
@@ -299,7 +309,9 @@ def _page_result(
         )
         return text_result(text, details={"totalLines": page.total_lines})
     if not page.clipped_bytes and not request.is_output:
-        workspace.read_cache.record_lines(real, target.stat.version, enumerate(page.lines, page.first_line))
+        workspace.read_cache.record_lines(
+            real, target.file_stat.version, enumerate(page.lines, page.first_line)
+        )
     notes = [page_notice(page, request, target.path)]
     if not page.encoding.is_utf8 or page.encoding.byte_order_mark:
         notes.append(f"Encoding: {page.encoding.label}")
@@ -319,19 +331,19 @@ def _page_result(
         details["truncation"] = truncation.details()
         is_plain = arguments.limit is None and not request.is_range
         if is_plain and not arguments.symbol and not request.is_output:
-            details["map"] = partial_page_details(target.path, page.first_line, page.last_line)
+            details["map"] = make_partial_page_details(target.path, page.first_line, page.last_line)
     if not page.encoding.is_utf8 or page.encoding.byte_order_mark:
         details["encoding"] = page.encoding.label
     return text_result(text, details=details)
 
 
-def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _make_read_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     path = text_argument(arguments, "path")
-    subject = path + _range_label(arguments)
+    subject = path + _format_range_label(arguments)
     if result is None:
         return Card(title="read", subject=subject)
     if result.is_error:
-        return failed_card("read", subject, result)
+        return make_failed_card("read", subject, result)
     image = next((part for part in result.content if isinstance(part, ImagePart)), None)
     if image is not None:
         width = number_detail(result.details, "image", "width") or 0
@@ -347,7 +359,7 @@ def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     total = number_detail(result.details, "totalLines")
     text, note = _split_page_notice(result.text)
     if result.details and result.details.get("anchored"):
-        text = rows_without_anchors(text)
+        text = remove_anchors_from_rows(text)
     summary = ""
     if last is not None and total is not None:
         shown = last - first + 1
@@ -361,7 +373,7 @@ def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     )
 
 
-def _range_label(arguments: Mapping[str, Any]) -> str:
+def _format_range_label(arguments: Mapping[str, Any]) -> str:
     symbol = text_argument(arguments, "symbol")
     if symbol:
         return f" {one_line(symbol)}"

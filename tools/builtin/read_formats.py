@@ -8,7 +8,7 @@ from tools.files.encoding import SAMPLE_BYTES, detect_encoding
 from tools.files.images import identify_image, prepare_image
 from tools.files.notebooks import MAX_NOTEBOOK_BYTES, parse_notebook
 from tools.files.pages import PageRequest, range_notice
-from tools.limits import MAX_BYTES, format_size, truncate_head
+from tools.limits import MAX_RESULT_BYTES, format_size, truncate_head
 from tools.results import ImagePart, TextPart, ToolResult, text_result
 from tools.text import escape_controls
 from tools.workspace import Workspace
@@ -45,28 +45,28 @@ _BINARY_SIGNATURES: Final[tuple[tuple[int, bytes, str], ...]] = (
 )
 
 
-def read_beginning(file: BinaryIO) -> bytes:
+def read_file_head(file: BinaryIO) -> bytes:
     """Returns the first bytes of a file, enough to detect its kind."""
     return file.read(SAMPLE_BYTES)
 
 
-def is_image(head: bytes) -> bool:
+def is_image_data(head: bytes) -> bool:
     return identify_image(head) is not None
 
 
-def is_binary(head: bytes) -> bool:
+def is_binary_data(head: bytes) -> bool:
     return detect_encoding(head, is_whole=len(head) < SAMPLE_BYTES) is None
 
 
-def binary_refusal(head: bytes, shown: str, size: int) -> ToolError:
+def make_binary_file_error(head: bytes, shown: str, size: int) -> ToolError:
     """Returns the refusal to read a binary file as text: its kind, and what to use instead."""
     return ToolError(
-        f"{shown} is a binary file ({_binary_kind(head)}, {format_size(size)}) and cannot be shown as text. "
+        f"{shown} is a binary file ({_describe_binary_kind(head)}, {format_size(size)}) and cannot be shown as text. "
         "Use bash with file, strings, xxd or a tool for its kind."
     )
 
 
-def _binary_kind(head: bytes) -> str:
+def _describe_binary_kind(head: bytes) -> str:
     """Returns what kind of binary file it is by its first bytes, such as "PDF document"."""
     for offset, magic, name in _BINARY_SIGNATURES:
         if head[offset : offset + len(magic)] == magic:
@@ -74,7 +74,7 @@ def _binary_kind(head: bytes) -> str:
     return "binary data"
 
 
-def image_result(
+def make_image_result(
     file: BinaryIO, shown: str, size: int, context: ToolContext, workspace: Workspace
 ) -> ToolResult:
     """Returns the result of reading an image file. A model that reads text only gets words instead of the image."""
@@ -86,7 +86,7 @@ def image_result(
     data = file.read()
     info = identify_image(data[:SAMPLE_BYTES]) or identify_image(data)
     assert info is not None
-    ready = prepare_image(data, info, resizes=workspace.read().resizes_images)
+    ready = prepare_image(data, info, resizes=workspace.read_settings().resizes_images)
     if ready.problem:
         raise ToolError(f"{shown} is an image ({info.mime_type}) but {ready.problem}.")
     details: dict[str, Any] = {
@@ -109,7 +109,7 @@ def image_result(
     )
 
 
-def notebook_text(file: BinaryIO, path: str, size: int) -> str | None:
+def read_notebook_text(file: BinaryIO, path: str, size: int) -> str | None:
     """Returns the cells of a notebook as one text; None if it is no notebook, or too large to be read as one."""
     if not path.lower().endswith(".ipynb") or size > MAX_NOTEBOOK_BYTES:
         return None
@@ -118,7 +118,9 @@ def notebook_text(file: BinaryIO, path: str, size: int) -> str | None:
     return None if notebook is None else notebook.text
 
 
-def notebook_page(cells: str, path: str, request: PageRequest, *, is_anchored: bool) -> ToolResult:
+def make_notebook_page_result(
+    cells: str, path: str, request: PageRequest, *, is_anchored: bool
+) -> ToolResult:
     """Returns a page of a notebook's text as the result of a read, its lines with anchors or without."""
     lines = cells.removesuffix("\n").split("\n")
     first = max(1, len(lines) - request.tail + 1 if request.tail is not None else request.offset or 1)
@@ -129,7 +131,7 @@ def notebook_page(cells: str, path: str, request: PageRequest, *, is_anchored: b
     last = first + cut.output_lines - 1
     text = cut.content
     if last < len(lines) or request.is_range:
-        limit = f" ({format_size(MAX_BYTES)} limit)" if cut.truncated_by == "bytes" else ""
+        limit = f" ({format_size(MAX_RESULT_BYTES)} limit)" if cut.truncated_by == "bytes" else ""
         about = f": {request.symbol}" if request.symbol else ""
         more = f" Use offset={last + 1} to continue." if last < len(lines) and not about else ""
         text += f"\n\n[{range_notice(first, last, len(lines))}{limit}{about}.{more}]"
@@ -144,10 +146,10 @@ def notebook_page(cells: str, path: str, request: PageRequest, *, is_anchored: b
     if cut.truncated:
         details["truncation"] = cut.details()
         if not request.is_range:
-            details["map"] = partial_page_details(path, first, last)
+            details["map"] = make_partial_page_details(path, first, last)
     return text_result(text, details=details)
 
 
-def partial_page_details(path: str, first: int, last: int) -> dict[str, Any]:
+def make_partial_page_details(path: str, first: int, last: int) -> dict[str, Any]:
     """Returns the details of a read result that shows only a part of a file: its path, first and last line."""
     return {"path": path, "firstLine": first, "lastLine": last}

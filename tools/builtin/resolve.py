@@ -7,14 +7,14 @@ import msgspec
 
 from tools.arguments import text_argument
 from tools.base import Tool, ToolContext, ToolError
-from tools.edits.card import edit_card
-from tools.edits.pending import UnknownAction
+from tools.edits.edit_card import make_edit_card
+from tools.edits.staged_actions import UnknownStagedAction
 from tools.effects import Effects
 from tools.files.file_errors import file_error
 from tools.results import Card, ToolResult, text_result
-from tools.schema import schema_of
+from tools.schema import make_arguments_schema
 from tools.text import escape_controls
-from tools.workspace import workspace_of
+from tools.workspace import workspace_of_context
 
 
 class ResolveArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,14 +31,14 @@ class ResolveArguments(msgspec.Struct, frozen=True, kw_only=True):
     def effects(self, context: ToolContext) -> Effects:
         is_applied = self.action == "apply"
         return Effects(
-            writes=tuple(workspace_of(context).pending.affected_paths(self.id, self.files))
+            writes=tuple(workspace_of_context(context).staged_actions.affected_paths(self.id, self.files))
             if is_applied
             else (),
             acts_as="edit",
         )
 
 
-def resolve_tool() -> Tool:
+def make_resolve_tool() -> Tool:
     return Tool(
         name="resolve",
         description=(
@@ -47,21 +47,21 @@ def resolve_tool() -> Tool:
             "or nothing if a file has changed since; what a helper changed in its copy is merged, file by "
             "file."
         ),
-        schema=schema_of(ResolveArguments),
+        schema=make_arguments_schema(ResolveArguments),
         arguments=ResolveArguments,
         effects=ResolveArguments.effects,
         kind="edit",
         run=run_resolve,
-        show=_call_card,
+        show=_make_resolve_card,
         snippet="Apply or discard staged changes",
         mode="sequential",
     )
 
 
 async def run_resolve(arguments: ResolveArguments, context: ToolContext) -> ToolResult:
-    workspace = workspace_of(context)
+    workspace = workspace_of_context(context)
     try:
-        resolved = await workspace.pending.resolve(
+        resolved = await workspace.staged_actions.resolve_action(
             arguments.id,
             arguments.action,
             arguments.reason,
@@ -69,7 +69,7 @@ async def run_resolve(arguments: ResolveArguments, context: ToolContext) -> Tool
             call_id=context.call_id,
             files=arguments.files,
         )
-    except UnknownAction as problem:
+    except UnknownStagedAction as problem:
         raise ToolError(str(problem)) from None
     except OSError as problem:
         raise file_error(problem, "write", str(problem.filename), workspace.files) from None
@@ -85,7 +85,7 @@ async def run_resolve(arguments: ResolveArguments, context: ToolContext) -> Tool
     return text_result(escape_controls(resolved.text), details=details)
 
 
-def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _make_resolve_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     action = text_argument(arguments, "action")
     subject = " ".join(part for part in (action, text_argument(arguments, "id")) if part)
-    return edit_card("resolve", subject, result, lambda: "")
+    return make_edit_card("resolve", subject, result, lambda: "")

@@ -9,41 +9,41 @@ import msgspec
 
 from tools.amounts import pluralized
 from tools.arguments import number_detail
-from tools.ast_search.languages import language_named, language_of_file
-from tools.ast_search.rewriting import pattern_variables
-from tools.ast_search.search_client import search
+from tools.ast_search.languages import search_language_named, search_language_of_file
+from tools.ast_search.rewriting import find_pattern_variables
+from tools.ast_search.search_client import search_structurally
 from tools.ast_search.search_messages import (
-    Answer,
-    FileMatches,
-    Rewrite,
-    SearchDone,
+    FileSearchMatches,
+    PatternRewrite,
+    SearchAnswer,
     SearchedFile,
-    SearchProblem,
+    StructuralSearchDone,
+    StructuralSearchProblem,
     StructureRequest,
 )
 from tools.base import Tool, ToolContext, ToolError
-from tools.builtin.ls import list_card
-from tools.edits.card import edit_card, file_details
+from tools.builtin.ls import make_list_card
 from tools.edits.dialects.matching import TextEdit
 from tools.edits.diffs import diff_spans
-from tools.edits.named_files import argument_objects
-from tools.edits.pending import StagedAction, StagedFile, UnknownAction
-from tools.edits.texts import decode_file
+from tools.edits.edit_card import make_edit_card, make_file_details
+from tools.edits.editable_text import decode_text_file
+from tools.edits.named_files import objects_in_list_argument
+from tools.edits.staged_actions import StagedAction, StagedFile, UnknownStagedAction
 from tools.effects import Effects
 from tools.files.mutations import content_hash
 from tools.files.path_arguments import resolve_path_argument, resolve_path_arguments
 from tools.files.paths import absolute_path, display_path
 from tools.limits import clip_line, truncate_head
 from tools.results import Card, Json, ToolResult, text_result
-from tools.schema import schema_of
-from tools.searching.ripgrep import DEFAULT_ARGUMENTS, find_ripgrep, run_ripgrep
-from tools.searching.withheld_files import withheld_below
+from tools.schema import make_arguments_schema
+from tools.searching.ripgrep import DEFAULT_RIPGREP_ARGUMENTS, find_ripgrep, run_ripgrep
+from tools.searching.withheld_files import make_withheld_test
 from tools.text import escape_controls, one_line
-from tools.workspace import Workspace, workspace_of
+from tools.workspace import Workspace, workspace_of_context
 
-_DEFAULT_LIMIT: Final = 100
+_DEFAULT_MATCH_LIMIT: Final = 100
 _MAX_MATCHES_WITH_CAPTURES: Final = 20
-_MAX_LISTED_FILES: Final = 8
+_MAX_LISTED_SKIPPED_FILES: Final = 8
 _MAX_SHOWN_FILES: Final = 50
 
 PathsArgument = Annotated[
@@ -64,7 +64,7 @@ class AstGrepArguments(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
 
     def effects(self, context: ToolContext) -> Effects:
-        return _search_effects(self.paths, context)
+        return _declare_search_effects(self.paths, context)
 
 
 class StructuralRewrite(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,11 +84,11 @@ class AstEditArguments(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
 
     def effects(self, context: ToolContext) -> Effects:
-        found = _search_effects(self.paths, context)
+        found = _declare_search_effects(self.paths, context)
         return msgspec.structs.replace(found, stages=(*found.reads, *found.globs))
 
 
-def ast_grep_tool() -> Tool:
+def make_ast_grep_tool() -> Tool:
     return Tool(
         name="ast_grep",
         description=(
@@ -96,19 +96,19 @@ def ast_grep_tool() -> Tool:
             "pattern is a "
             "whole piece of code of the language (an expression or a statement). Respects .gitignore."
         ),
-        schema=schema_of(AstGrepArguments),
+        schema=make_arguments_schema(AstGrepArguments),
         arguments=AstGrepArguments,
         effects=AstGrepArguments.effects,
         kind="search",
-        run=_grep,
-        show=_search_card,
+        run=_run_ast_grep_call,
+        show=_make_ast_grep_card,
         snippet="Find code by its structure",
         is_read_only=True,
         is_active=False,
     )
 
 
-def ast_edit_tool() -> Tool:
+def make_ast_edit_tool() -> Tool:
     return Tool(
         name="ast_edit",
         description=(
@@ -116,76 +116,79 @@ def ast_edit_tool() -> Tool:
             "Nothing is "
             "written: the result is a preview, and resolve applies or discards it."
         ),
-        schema=schema_of(AstEditArguments),
+        schema=make_arguments_schema(AstEditArguments),
         arguments=AstEditArguments,
         effects=AstEditArguments.effects,
         kind="edit",
-        run=_edit,
-        show=_edit_card,
+        run=_run_ast_edit_call,
+        show=_make_ast_edit_card,
         snippet="Rewrite code by its structure in many files",
         is_read_only=True,
         is_active=False,
     )
 
 
-def _search_effects(paths: Sequence[str] | None, context: ToolContext) -> Effects:
-    plain = _paths_without_globs(paths)
+def _declare_search_effects(paths: Sequence[str] | None, context: ToolContext) -> Effects:
+    plain = _remove_globs_from_paths(paths)
     globs = tuple(absolute_path(path, context.cwd) for path in paths or () if path not in plain)
     return Effects(reads=resolve_path_arguments(context, *(plain or (() if globs else (None,)))), globs=globs)
 
 
-def _paths_without_globs(paths: Sequence[str] | None) -> tuple[str, ...]:
+def _remove_globs_from_paths(paths: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(path for path in paths or () if not any(sign in path for sign in "*?[{"))
 
 
-class _SearchResults:
+class _StructuralResults:
     """Collects the matches and problems that the structural search has reported so far."""
 
     def __init__(self) -> None:
-        self.results: list[FileMatches] = []
+        self.results: list[FileSearchMatches] = []
         self.problems: list[str] = []
 
 
-async def _search(
-    rewrites: tuple[Rewrite, ...], paths: Sequence[str] | None, language: str | None, context: ToolContext
-) -> tuple[_SearchResults, SearchDone]:
-    workspace = workspace_of(context)
+async def _search_structurally(
+    rewrites: tuple[PatternRewrite, ...],
+    paths: Sequence[str] | None,
+    language: str | None,
+    context: ToolContext,
+) -> tuple[_StructuralResults, StructuralSearchDone]:
+    workspace = workspace_of_context(context)
     if not workspace.has_local_files:
         raise ToolError(
             "Structural search works only on this machine, and these files are on another one. Use grep."
         )
     if any(not rewrite.pattern.strip() for rewrite in rewrites):
         raise ToolError("The pattern is empty. Pass the code to look for.")
-    wanted = language_named(language) if language else None
+    wanted = search_language_named(language) if language else None
     if language and wanted is None:
         raise ToolError(f"{one_line(language)} is not a language that structural search supports.")
     folders = [
         await asyncio.to_thread(resolve_path_argument, workspace, path, context)
-        for path in _paths_without_globs(paths)
+        for path in _remove_globs_from_paths(paths)
     ]
-    globs = [path for path in paths or () if path not in _paths_without_globs(paths)]
-    files = await _files_to_search(workspace, folders, globs, context.cwd, wanted)
+    globs = [path for path in paths or () if path not in _remove_globs_from_paths(paths)]
+    files = await _list_files_to_search(workspace, folders, globs, context.cwd, wanted)
     if not files:
         raise ToolError("There are no files here in a language that structural search supports.")
-    found = _SearchResults()
+    found = _StructuralResults()
 
-    def take(answers: list[Answer]) -> None:
+    def take(answers: list[SearchAnswer]) -> None:
         for answer in answers:
-            if isinstance(answer, FileMatches):
+            if isinstance(answer, FileSearchMatches):
                 found.results.append(answer)
-            elif isinstance(answer, SearchProblem):
+            elif isinstance(answer, StructuralSearchProblem):
                 found.problems.append(answer.words)
 
-    done = await search(StructureRequest(files=tuple(files), rewrites=rewrites), take)
+    done = await search_structurally(StructureRequest(files=tuple(files), rewrites=rewrites), take)
     return found, done
 
 
-async def _grep(arguments: AstGrepArguments, context: ToolContext) -> ToolResult:
-    rewrites = (Rewrite(pattern=arguments.pattern),)
-    found, done = await _search(rewrites, arguments.paths, arguments.language, context)
+async def _run_ast_grep_call(arguments: AstGrepArguments, context: ToolContext) -> ToolResult:
+    rewrites = (PatternRewrite(pattern=arguments.pattern),)
+    found, done = await _search_structurally(rewrites, arguments.paths, arguments.language, context)
     if not found.results:
-        return _no_match_result(found, done)
-    limit = arguments.limit or _DEFAULT_LIMIT
+        return _make_no_match_result(found, done)
+    limit = arguments.limit or _DEFAULT_MATCH_LIMIT
     total = sum(len(result.found) for result in found.results)
     rows: list[str] = []
     for result in sorted(found.results, key=lambda result: result.path):
@@ -200,17 +203,17 @@ async def _grep(arguments: AstGrepArguments, context: ToolContext) -> ToolResult
             )
     cut = truncate_head("\n".join(rows))
     notices = [f"{limit} of {total} matches. Use limit={limit * 2} for more"] if total > limit else []
-    notices += found.problems[:_MAX_LISTED_FILES]
+    notices += found.problems[:_MAX_LISTED_SKIPPED_FILES]
     text = cut.content + (f"\n\n[{'. '.join(notices)}]" if notices else "")
     return text_result(escape_controls(text), details={"matches": total, "files": len(found.results)})
 
 
-def _no_match_result(found: _SearchResults, done: SearchDone) -> ToolResult:
+def _make_no_match_result(found: _StructuralResults, done: StructuralSearchDone) -> ToolResult:
     if found.problems and not done.searched:
         raise ToolError(
-            "Nothing was searched. " + escape_controls("\n".join(found.problems[:_MAX_LISTED_FILES]))
+            "Nothing was searched. " + escape_controls("\n".join(found.problems[:_MAX_LISTED_SKIPPED_FILES]))
         )
-    read = "; ".join(done.pattern_readings[:_MAX_LISTED_FILES])
+    read = "; ".join(done.pattern_readings[:_MAX_LISTED_SKIPPED_FILES])
     text = (
         f"No matches in {done.searched} files. The pattern was read as: {read}. Two usual reasons: it "
         f"needs a whole "
@@ -219,25 +222,28 @@ def _no_match_result(found: _SearchResults, done: SearchDone) -> ToolResult:
     return text_result(escape_controls(text), details={"matches": 0, "files": 0})
 
 
-async def _edit(arguments: AstEditArguments, context: ToolContext) -> ToolResult:
-    workspace = workspace_of(context)
+async def _run_ast_edit_call(arguments: AstEditArguments, context: ToolContext) -> ToolResult:
+    workspace = workspace_of_context(context)
     for rewrite in arguments.rewrites:
-        unknown = set(pattern_variables(rewrite.replacement)) - set(pattern_variables(rewrite.pattern))
+        unknown = set(find_pattern_variables(rewrite.replacement)) - set(
+            find_pattern_variables(rewrite.pattern)
+        )
         if unknown:
             names = ", ".join(f"${name}" for name in sorted(unknown))
             raise ToolError(
                 f"The replacement has {names}, which its pattern does not capture. Nothing was staged."
             )
     rewrites = tuple(
-        Rewrite(pattern=rewrite.pattern, replacement=rewrite.replacement) for rewrite in arguments.rewrites
+        PatternRewrite(pattern=rewrite.pattern, replacement=rewrite.replacement)
+        for rewrite in arguments.rewrites
     )
-    found, done = await _search(rewrites, arguments.paths, arguments.language, context)
+    found, done = await _search_structurally(rewrites, arguments.paths, arguments.language, context)
     if not found.results:
-        return _no_match_result(found, done)
+        return _make_no_match_result(found, done)
     staged, broken, gone = await asyncio.to_thread(
-        _stage_files, workspace, found.results, context.cwd, takes_broken=bool(arguments.include_broken)
+        _make_staged_files, workspace, found.results, context.cwd, takes_broken=bool(arguments.include_broken)
     )
-    notes = _skipped_notes(found, broken, gone)
+    notes = _format_skipped_notes(found, broken, gone)
     if not staged:
         return text_result(
             escape_controls("\n".join(["Nothing would change.", *notes])), details={"matches": 0}
@@ -247,45 +253,47 @@ async def _edit(arguments: AstEditArguments, context: ToolContext) -> ToolResult
     )
     label = f"AST Edit: {pluralized(replacements, 'replacement')} in {pluralized(len(staged), 'file')}"
     try:
-        action = workspace.pending.stage(label, "ast_edit", staged)
-    except UnknownAction as problem:
+        action = workspace.staged_actions.stage_action(label, "ast_edit", staged)
+    except UnknownStagedAction as problem:
         raise ToolError(str(problem)) from None
-    several = f" (id {action.id})" if len(workspace.pending.pending_actions) > 1 else ""
+    several = f" (id {action.id})" if len(workspace.staged_actions.pending_actions) > 1 else ""
     notes.append(f"Nothing was written yet. Call resolve{several} with apply or discard.")
-    return await asyncio.to_thread(_staged_result, action, notes)
+    return await asyncio.to_thread(_make_staged_result, action, notes)
 
 
-def _staged_result(action: StagedAction, notes: Sequence[str]) -> ToolResult:
+def _make_staged_result(action: StagedAction, notes: Sequence[str]) -> ToolResult:
     """Builds the result of an `ast_edit` call, whose rewrites are staged; in a thread, because the diff of many files
     is long."""
     cut = truncate_head(escape_controls(action.patch))
     rest = f"\n[{pluralized(len(action.files), 'file')}; the diff is cut at 50 KB]" if cut.truncated else ""
     text = "\n".join([action.label, cut.content + rest, *map(escape_controls, notes)])
-    return text_result(text, details=_result_details(action.files, action.label, action.id))
+    return text_result(text, details=_make_ast_edit_details(action.files, action.label, action.id))
 
 
-def _skipped_notes(found: _SearchResults, broken: Sequence[str], gone: Sequence[str]) -> list[str]:
+def _format_skipped_notes(found: _StructuralResults, broken: Sequence[str], gone: Sequence[str]) -> list[str]:
     left = [line for result in found.results for line in result.skipped]
     nested = sum(result.nested for result in found.results)
-    notes = [f"Left alone: {one_line(line)}" for line in left[:_MAX_LISTED_FILES]]
-    if len(left) > _MAX_LISTED_FILES:
-        notes.append(f"… and {len(left) - _MAX_LISTED_FILES} more left alone.")
+    notes = [f"Left alone: {one_line(line)}" for line in left[:_MAX_LISTED_SKIPPED_FILES]]
+    if len(left) > _MAX_LISTED_SKIPPED_FILES:
+        notes.append(f"… and {len(left) - _MAX_LISTED_SKIPPED_FILES} more left alone.")
     notes += [
         f"Left out, as it would have a new syntax error: {one_line(line)}"
-        for line in broken[:_MAX_LISTED_FILES]
+        for line in broken[:_MAX_LISTED_SKIPPED_FILES]
     ]
-    if len(broken) > _MAX_LISTED_FILES:
-        notes.append(f"… and {len(broken) - _MAX_LISTED_FILES} more files left out.")
+    if len(broken) > _MAX_LISTED_SKIPPED_FILES:
+        notes.append(f"… and {len(broken) - _MAX_LISTED_SKIPPED_FILES} more files left out.")
     if broken:
         notes.append("Use include_broken to have them as well.")
-    notes += [f"Left out, as it changed meanwhile: {one_line(path)}" for path in gone[:_MAX_LISTED_FILES]]
+    notes += [
+        f"Left out, as it changed meanwhile: {one_line(path)}" for path in gone[:_MAX_LISTED_SKIPPED_FILES]
+    ]
     if nested:
         notes.append(f"{nested} matches lie within others; run it again for them.")
-    return [*notes, *(one_line(problem) for problem in found.problems[:_MAX_LISTED_FILES])]
+    return [*notes, *(one_line(problem) for problem in found.problems[:_MAX_LISTED_SKIPPED_FILES])]
 
 
-def _stage_files(
-    workspace: Workspace, results: Sequence[FileMatches], cwd: Path, *, takes_broken: bool
+def _make_staged_files(
+    workspace: Workspace, results: Sequence[FileSearchMatches], cwd: Path, *, takes_broken: bool
 ) -> tuple[list[StagedFile], list[str], list[str]]:
     staged: list[StagedFile] = []
     broken: list[str] = []
@@ -302,7 +310,7 @@ def _stage_files(
                 data = file.read()
             if content_hash(data) != result.digest:
                 raise OSError
-            text = decode_file(data, shown)
+            text = decode_text_file(data, shown)
         except (OSError, ToolError):
             gone.append(shown)
             continue
@@ -313,23 +321,23 @@ def _stage_files(
         staged.append(
             StagedFile(
                 path=result.path,
-                shown=shown,
+                display_path=shown,
                 before_hash=result.digest,
-                data=text.encode_with_edits(spans, shown),
+                new_content=text.encode_with_edits(spans, shown),
                 diff=diff_spans(shown, text.text, [(span.start, span.end, span.new_text) for span in spans]),
             )
         )
     return staged, broken, gone
 
 
-def _result_details(staged: Sequence[StagedFile], label: str, id: str) -> dict[str, Any]:
+def _make_ast_edit_details(staged: Sequence[StagedFile], label: str, id: str) -> dict[str, Any]:
     return {
         "label": label,
         "pending": id,
         "added": sum(file.diff.added for file in staged),
         "removed": sum(file.diff.removed for file in staged),
         "files": [
-            file_details(file.shown, file.diff.patch[:50_000], file.diff.added, file.diff.removed)
+            make_file_details(file.display_path, file.diff.patch[:50_000], file.diff.added, file.diff.removed)
             for file in staged[:_MAX_SHOWN_FILES]
         ],
     }
@@ -337,14 +345,14 @@ def _result_details(staged: Sequence[StagedFile], label: str, id: str) -> dict[s
 
 def _first_pattern(arguments: Mapping[str, Any]) -> str:
     pattern: Json = arguments.get("pattern")
-    rewrites = argument_objects(arguments, "rewrites")
+    rewrites = objects_in_list_argument(arguments, "rewrites")
     if not isinstance(pattern, str) and rewrites:
         pattern = rewrites[0].get("pattern")
     return one_line(pattern)[:200] if isinstance(pattern, str) else ""
 
 
-def _search_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    card = list_card("ast_grep", _first_pattern(arguments), result, "lines")
+def _make_ast_grep_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    card = make_list_card("ast_grep", _first_pattern(arguments), result, "lines")
     matches = number_detail(result.details, "matches") if result else None
     if matches is None:
         return card
@@ -353,14 +361,14 @@ def _search_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Car
     return msgspec.structs.replace(card, summary=summary)
 
 
-def _edit_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    card = edit_card("ast_edit", _first_pattern(arguments), result, lambda: "")
+def _make_ast_edit_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    card = make_edit_card("ast_edit", _first_pattern(arguments), result, lambda: "")
     if result is None or not result.details or "pending" not in result.details:
         return card
     return msgspec.structs.replace(card, subject=_first_pattern(arguments), summary=f"{card.summary}, staged")
 
 
-async def _files_to_search(
+async def _list_files_to_search(
     workspace: Workspace, places: Sequence[str], globs: Sequence[str], cwd: Path, language: str | None
 ) -> list[SearchedFile]:
     """Returns the files to search structurally, sorted: those that ripgrep lists in supported languages below `places`,
@@ -378,13 +386,21 @@ async def _files_to_search(
 
         wanted = tuple(f"--glob={glob.removeprefix('./')}" for glob in globs)
         await run_ripgrep(
-            workspace, (rg, "--files", "--null", *DEFAULT_ARGUMENTS, *wanted, "./"), folder, b"\0", take
+            workspace,
+            (rg, "--files", "--null", *DEFAULT_RIPGREP_ARGUMENTS, *wanted, "./"),
+            folder,
+            b"\0",
+            take,
         )
-        names |= await asyncio.to_thread(_searchable_paths, folder, found, withheld_below(workspace, folder))
-    return await asyncio.to_thread(_searchable_files, sorted(names), language)
+        names |= await asyncio.to_thread(
+            _filter_searchable_paths, folder, found, make_withheld_test(workspace, folder)
+        )
+    return await asyncio.to_thread(_filter_files_by_language, sorted(names), language)
 
 
-def _searchable_paths(folder: str, found: Sequence[bytes], is_kept_back: Callable[[str], bool]) -> set[str]:
+def _filter_searchable_paths(
+    folder: str, found: Sequence[bytes], is_kept_back: Callable[[str], bool]
+) -> set[str]:
     """Filters the listed paths by language and permission; in a thread, because a repository may have a hundred
     thousand."""
     below = folder.rstrip("/")
@@ -392,10 +408,10 @@ def _searchable_paths(folder: str, found: Sequence[bytes], is_kept_back: Callabl
     return {f"{below}/{name}" for name in names if not is_kept_back(name)}
 
 
-def _searchable_files(names: Sequence[str], language: str | None) -> list[SearchedFile]:
+def _filter_files_by_language(names: Sequence[str], language: str | None) -> list[SearchedFile]:
     out: list[SearchedFile] = []
     for name in names:
-        found = language_of_file(name) if _is_valid_utf8(name) else None
+        found = search_language_of_file(name) if _is_valid_utf8(name) else None
         if found is not None and language in (None, found, "typescript" if found == "tsx" else None):
             out.append(SearchedFile(path=name, language=found))
     return out

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from tools.amounts import changed_lines
-from tools.argument_aliases import PATH_ALIASES, alias_resolver
+from tools.amounts import format_changed_lines
+from tools.argument_aliases import PATH_ALIASES, make_alias_resolver
 from tools.arguments import number_detail, text_argument, text_detail
 from tools.base import Tool, ToolContext, ToolError
 from tools.edits.diffs import Diff, diff_texts
-from tools.edits.texts import FileText, decode_file
+from tools.edits.editable_text import FileText, decode_text_file
 from tools.effects import Effects
 from tools.files.encoding import UTF8, Encoding
 from tools.files.file_errors import file_error
@@ -20,16 +20,16 @@ from tools.files.mutations import FileState, NewContent
 from tools.files.path_arguments import resolve_path_argument, resolve_path_arguments, withheld_files
 from tools.files.paths import display_path
 from tools.limits import count_lines
-from tools.results import Card, DiffBlock, FileBlock, TextPart, ToolResult, failed_card
-from tools.schema import schema_of
+from tools.results import Card, DiffBlock, FileBlock, TextPart, ToolResult, make_failed_card
+from tools.schema import make_arguments_schema
 from tools.text import escape_controls
-from tools.workspace import Workspace, workspace_of
+from tools.workspace import Workspace, workspace_of_context
 
 if TYPE_CHECKING:
-    from tools.edits.preview import CallDiff, LookUpFile
+    from tools.edits.edit_preview import CallDiff, LookUpFile
 
-_CARD_LINES = 5
-_MAX_CARD_CHARS = 20_000
+_FOLDED_CARD_LINES = 5
+_MAX_DRAWN_CONTENT_CHARS = 20_000
 """Characters of the content that are drawn."""
 
 
@@ -47,27 +47,27 @@ class _WriteOutcome(msgspec.Struct, frozen=True, kw_only=True):
     is_new: bool
     diff: Diff | None
     changed_lines: list[int]
-    lines: int
+    line_count: int
 
 
-def write_tool() -> Tool:
+def make_write_tool() -> Tool:
     return Tool(
         name="write",
         description="Create a file or replace all of it. Creates parent directories. To change parts, use edit.",
-        schema=schema_of(WriteArguments),
+        schema=make_arguments_schema(WriteArguments),
         arguments=WriteArguments,
         effects=WriteArguments.effects,
         kind="edit",
         prepare=_resolve_aliases,
         run=run_write,
-        preview=_preview_diffs,
-        show=_call_card,
+        preview=_compute_preview_diffs,
+        show=_make_write_card,
         snippet="Create or completely replace files",
         guidelines=("Use write for new files and complete rewrites only",),
     )
 
 
-_resolve_aliases = alias_resolver(
+_resolve_aliases = make_alias_resolver(
     WriteArguments,
     PATH_ALIASES,
     dict.fromkeys(("text", "contents", "file_text", "new_content", "code", "data"), "content"),
@@ -75,7 +75,7 @@ _resolve_aliases = alias_resolver(
 
 
 async def run_write(arguments: WriteArguments, context: ToolContext) -> ToolResult:
-    workspace = workspace_of(context)
+    workspace = workspace_of_context(context)
     if not arguments.path.strip() or "\0" in arguments.path:
         raise ToolError("The path is empty or contains a null byte. Pass the file to write.")
     path = await asyncio.to_thread(resolve_path_argument, workspace, arguments.path, context)
@@ -85,7 +85,7 @@ async def run_write(arguments: WriteArguments, context: ToolContext) -> ToolResu
     is_withheld = bool(await asyncio.to_thread(withheld_files, workspace, [(real, real)]))
 
     def compute(state: FileState | None) -> NewContent:
-        return _new_content(workspace, path, real, shown, state, arguments.content)
+        return _make_written_content(workspace, path, real, shown, state, arguments.content)
 
     try:
         changed = await workspace.mutations.change_file(path, context.call_id, compute)
@@ -94,19 +94,19 @@ async def run_write(arguments: WriteArguments, context: ToolContext) -> ToolResu
     written = changed.info
     assert isinstance(written, _WriteOutcome)
     workspace.read_cache.record_whole_text(real, changed.version, arguments.content)
-    return _write_result(written, shown, is_withheld=is_withheld)
+    return _make_write_result(written, shown, is_withheld=is_withheld)
 
 
-def _new_content(
+def _make_written_content(
     workspace: Workspace, path: str, real: str, shown: str, state: FileState | None, content: str
 ) -> NewContent:
     if state is None:
         workspace.files.make_directory(str(Path(path).parent))
-        data = _encode(UTF8, content, shown)
+        data = _encode_content(UTF8, content, shown)
         lines = count_lines(content)
-        info = _WriteOutcome(is_new=True, diff=None, changed_lines=[], lines=lines)
+        info = _WriteOutcome(is_new=True, diff=None, changed_lines=[], line_count=lines)
         return NewContent(data=data, added=lines, info=info)
-    old = _old_text(state.data, shown)
+    old = _decode_old_text(state.data, shown)
     keeps = old is not None and (old.encoding.byte_order_mark or not old.encoding.has_single_byte_line_feeds)
     encoding = old.encoding if old is not None and keeps else UTF8
     diff = diff_texts(shown, old.text, content.replace("\r\n", "\n")) if old is not None else None
@@ -114,25 +114,25 @@ def _new_content(
     seen = workspace.read_cache.note_seen(real)
     if seen is not None and seen.version != state.stat.version and old is not None:
         stale = workspace.read_cache.changed_lines(real, old.text.split("\n"))
-    info = _WriteOutcome(is_new=False, diff=diff, changed_lines=stale, lines=count_lines(content))
+    info = _WriteOutcome(is_new=False, diff=diff, changed_lines=stale, line_count=count_lines(content))
     return NewContent(
-        data=_encode(
+        data=_encode_content(
             encoding, content.removeprefix("\ufeff") if encoding.byte_order_mark else content, shown
         ),
-        added=diff.added if diff else info.lines,
+        added=diff.added if diff else info.line_count,
         removed=diff.removed if diff else 0,
         info=info,
     )
 
 
-def _old_text(data: bytes, shown: str) -> FileText | None:
+def _decode_old_text(data: bytes, shown: str) -> FileText | None:
     try:
-        return decode_file(data, shown)
+        return decode_text_file(data, shown)
     except ToolError:
         return None  # The old content was binary: there is nothing to compare.
 
 
-def _encode(encoding: Encoding, content: str, shown: str) -> bytes:
+def _encode_content(encoding: Encoding, content: str, shown: str) -> bytes:
     try:
         return encoding.encode(content)
     except UnicodeEncodeError as problem:
@@ -143,24 +143,24 @@ def _encode(encoding: Encoding, content: str, shown: str) -> bytes:
         ) from None
 
 
-def _write_result(written: _WriteOutcome, shown: str, *, is_withheld: bool) -> ToolResult:
+def _make_write_result(written: _WriteOutcome, shown: str, *, is_withheld: bool) -> ToolResult:
     diff = written.diff
     if written.is_new:
-        text = f"Successfully wrote to {shown} (created, {written.lines} lines)."
+        text = f"Successfully wrote to {shown} (created, {written.line_count} lines)."
     elif diff is not None:
         text = f"Successfully wrote to {shown} (overwritten, +{diff.added} -{diff.removed} lines)."
     else:
-        text = f"Successfully wrote to {shown} (overwrote a binary file, {written.lines} lines)."
+        text = f"Successfully wrote to {shown} (overwrote a binary file, {written.line_count} lines)."
     if written.changed_lines:
-        lines = ", ".join(map(str, written.changed_lines[:_CARD_LINES]))
-        more = ", …" if len(written.changed_lines) > _CARD_LINES else ""
+        lines = ", ".join(map(str, written.changed_lines[:_FOLDED_CARD_LINES]))
+        more = ", …" if len(written.changed_lines) > _FOLDED_CARD_LINES else ""
         text += (
             f"\n\n[Warning: the file had changed on disk since you last read it (lines {lines}{more}); "
             "those changes are overwritten. Make sure that nothing was lost.]"
         )
     details: dict[str, Any] = {
         "created": written.is_new,
-        "added": diff.added if diff else written.lines,
+        "added": diff.added if diff else written.line_count,
         "removed": diff.removed if diff else 0,
     }
     if diff is not None and not is_withheld:  # programs that call tools get the details too
@@ -168,19 +168,19 @@ def _write_result(written: _WriteOutcome, shown: str, *, is_withheld: bool) -> T
     return ToolResult(content=(TextPart(text=text),), details=details)
 
 
-def _preview_diffs(arguments: Mapping[str, Any], look: "LookUpFile") -> "tuple[CallDiff, ...]":
-    from tools.edits.preview import preview_write  # noqa: PLC0415  (a start needs no dialect of edits)
+def _compute_preview_diffs(arguments: Mapping[str, Any], look: "LookUpFile") -> "tuple[CallDiff, ...]":
+    from tools.edits.edit_preview import preview_write  # noqa: PLC0415  (a start needs no dialect of edits)
 
     return preview_write(arguments, look)
 
 
-def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _make_write_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     path = text_argument(arguments, "path")
     given = arguments.get("content")
     lines = count_lines(given) if isinstance(given, str) else 0
-    content = escape_controls(given[:_MAX_CARD_CHARS]) if isinstance(given, str) else ""
+    content = escape_controls(given[:_MAX_DRAWN_CONTENT_CHARS]) if isinstance(given, str) else ""
     if result is not None and result.is_error:
-        return failed_card("write", path, result)
+        return make_failed_card("write", path, result)
     patch = text_detail(result.details, "patch") if result else ""
     added, removed = 0, 0
     if result is not None:
@@ -189,7 +189,9 @@ def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     if patch:
         more = number_detail(result.details, "more") or 0 if result is not None else 0
         block = DiffBlock(path=path, diff=patch, added=added, removed=removed, more=more)
-        return Card(title="write", subject=path, summary=changed_lines(added, removed), blocks=(block,))
+        return Card(
+            title="write", subject=path, summary=format_changed_lines(added, removed), blocks=(block,)
+        )
     summary = f"{lines} line{'' if lines == 1 else 's'}" if content else ""
     blocks = (FileBlock(path=path, text=content, more=lines - count_lines(content)),) if content else ()
     return Card(title="write", subject=path, summary=summary, blocks=blocks)

@@ -15,27 +15,27 @@ from tools.diagnostics import output_parsers
 from tools.files.existence import is_dir, is_file
 from tools.patterns import late
 from tools.running.own_programs import find_own_program
-from tools.searching.globs import path_regex
+from tools.searching.globs import compile_path_glob
 
 FILES_PLACEHOLDER: Final = "{files}"
 """Stands for the changed files in a user's command."""
 _LOCAL_BIN_FOLDERS: Final = (".venv/bin", "venv/bin", "node_modules/.bin")
-_ESLINT_CONFIG: Final = (
+_ESLINT_CONFIG_NAMES: Final = (
     *(f"eslint.config.{ending}" for ending in ("js", "mjs", "cjs", "ts", "mts", "cts")),
     *(f".eslintrc{ending}" for ending in ("", ".js", ".cjs", ".json", ".yml", ".yaml")),
 )
-_RUNNERS: Final = frozenset(
+_COMMAND_RUNNERS: Final = frozenset(
     {"python", "node", "sh", "bash", "env", "npx", "npm", "pnpm", "yarn", "bunx", "bun", "uv", "uvx"}
     | {"poetry", "run", "exec"}
 )
-_UNTRUSTED_REASON: Final = "the folder is not trusted (--approve trusts it for one run)"
-_MAX_REFERENCES: Final = 8
+_UNTRUSTED_FOLDER_REASON: Final = "the folder is not trusted (--approve trusts it for one run)"
+_MAX_PROJECT_REFERENCES: Final = 8
 _MAX_CONFIG_BYTES: Final = 256 << 10
 _EMPTY_FILES_PATTERN: Final = late(r'"files"\s*:\s*\[\s*\]')
 _PROJECT_REFERENCE_PATTERN: Final = late(r'\{\s*"path"\s*:\s*"([^"\\]+)"')
 
 
-class CannotCheck(Exception):
+class CannotStartChecker(Exception):
     """Raised with the reason why a linter or type checker is not started, in words for the user."""
 
 
@@ -46,12 +46,12 @@ class CheckerCommand(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     folder: str
     """Working directory below the session's folder, without links."""
-    parse: output_parsers.ParseOutput
+    parse_output: output_parsers.ParseOutput
     reads_both_streams: bool = False
     """Whether problems may appear on either output stream."""
     expected_exit_codes: tuple[int, ...] = (0, 1)
     """Any other exit code means failure, unless problems were reported."""
-    given: tuple[str, ...] = ()
+    file_arguments: tuple[str, ...] = ()
     """The files among the words of `argv`."""
     stdin_argv: tuple[str, ...] = ()
     """Arguments for checking a text on stdin, if supported; the path is appended."""
@@ -61,23 +61,23 @@ class CheckedFolder(msgspec.Struct, frozen=True, kw_only=True):
     """The folder whose files are checked: whether its programs are trusted, and the environment in which others are
     found."""
 
-    root: str
+    root_folder: str
     """The session's folder, without links."""
     is_folder_trusted: bool
     """Whether programs in the folder may run, and its configuration applies."""
     environment: Mapping[str, str]
 
 
-def files_by_command(
+def select_files_by_command(
     commands: Mapping[str, Sequence[str]], files: Iterable[str], ground: CheckedFolder
 ) -> dict[str, list[str]]:
     """Returns for each configured check command the files that its glob selects, relative to the folder."""
     found: dict[str, list[str]] = {}
-    patterns = [(path_regex(glob.removeprefix("./")), names) for glob, names in commands.items()]
+    patterns = [(compile_path_glob(glob.removeprefix("./")), names) for glob, names in commands.items()]
     for file in files:
-        if not file.startswith(ground.root.rstrip("/") + "/"):
+        if not file.startswith(ground.root_folder.rstrip("/") + "/"):
             continue
-        relative = file[len(ground.root.rstrip("/")) + 1 :]
+        relative = file[len(ground.root_folder.rstrip("/")) + 1 :]
         if "node_modules" in relative.split("/"):
             continue
         for pattern, names in patterns:
@@ -89,75 +89,79 @@ def files_by_command(
     return found
 
 
-def checker_commands(command: str, files: Sequence[str], ground: CheckedFolder) -> list[CheckerCommand]:
+def make_checker_commands(command: str, files: Sequence[str], ground: CheckedFolder) -> list[CheckerCommand]:
     """Returns the command lines that check these files with one program; none if the project does not use it. Raises
-    `CannotCheck`."""
+    `CannotStartChecker`."""
     if command == "ruff":
-        return [_ruff_command(files, ground)]
+        return [_make_ruff_command(files, ground)]
     if command == "eslint":
-        return _eslint_commands(files, ground)
+        return _make_eslint_commands(files, ground)
     if command == "tsc":
-        return _tsc_commands(files, ground)
-    return [_custom_command(command, files, ground)]
+        return _make_tsc_commands(files, ground)
+    return [_make_custom_command(command, files, ground)]
 
 
-def _ruff_command(files: Sequence[str], ground: CheckedFolder) -> CheckerCommand:
+def _make_ruff_command(files: Sequence[str], ground: CheckedFolder) -> CheckerCommand:
     program = _find_program("ruff", files[0], ground)
     # Without a cache, so that no files are left behind in the folder.
     argv = (program, "check", "--output-format=json", "--no-cache", "--force-exclude", "--no-fix")
     return CheckerCommand(
         name="ruff",
         argv=(*argv, "--", *files),
-        folder=ground.root,
-        parse=output_parsers.parse_ruff,
+        folder=ground.root_folder,
+        parse_output=output_parsers.parse_ruff_output,
         stdin_argv=(*argv, "-", "--stdin-filename"),
     )
 
 
-def _eslint_commands(files: Sequence[str], ground: CheckedFolder) -> list[CheckerCommand]:
-    configured_files = [file for file in files if _nearest_parent(file, ground, _has_eslint_config)]
+def _make_eslint_commands(files: Sequence[str], ground: CheckedFolder) -> list[CheckerCommand]:
+    configured_files = [file for file in files if _find_nearest_parent(file, ground, _has_eslint_config)]
     if not configured_files:
         return []
     if not ground.is_folder_trusted:
-        raise CannotCheck(f"eslint runs what its configuration in this folder says, and {_UNTRUSTED_REASON}")
+        raise CannotStartChecker(
+            f"eslint runs what its configuration in this folder says, and {_UNTRUSTED_FOLDER_REASON}"
+        )
     program = _find_program("eslint", configured_files[0], ground)
     argv = (program, "--format", "json")
     return [
         CheckerCommand(
             name="eslint",
             argv=(*argv, "--", *configured_files),
-            folder=ground.root,
-            parse=output_parsers.parse_eslint,
+            folder=ground.root_folder,
+            parse_output=output_parsers.parse_eslint_output,
             stdin_argv=(*argv, "--stdin", "--stdin-filename"),
         )
     ]
 
 
 def _has_eslint_config(folder: Path) -> bool:
-    if any(is_file(folder / name) for name in _ESLINT_CONFIG):
+    if any(is_file(folder / name) for name in _ESLINT_CONFIG_NAMES):
         return True
     return '"eslintConfig"' in _read_small_text(folder / "package.json")
 
 
-def _tsc_commands(files: Sequence[str], ground: CheckedFolder) -> list[CheckerCommand]:
+def _make_tsc_commands(files: Sequence[str], ground: CheckedFolder) -> list[CheckerCommand]:
     configs: dict[str, list[str]] = {}
     for file in files:
-        folder = _nearest_parent(file, ground, lambda folder: is_file(folder / "tsconfig.json"))
+        folder = _find_nearest_parent(file, ground, lambda folder: is_file(folder / "tsconfig.json"))
         if folder is not None:
             configs.setdefault(str(folder), []).append(file)
     if configs and not ground.is_folder_trusted:
         # The configuration decides where build information is written, even with `noEmit`.
-        raise CannotCheck(f"tsc writes where its configuration in this folder says, and {_UNTRUSTED_REASON}")
+        raise CannotStartChecker(
+            f"tsc writes where its configuration in this folder says, and {_UNTRUSTED_FOLDER_REASON}"
+        )
     found: list[CheckerCommand] = []
     for folder, own in configs.items():
         program = _find_program("tsc", own[0], ground)
-        for project in _referenced_projects(Path(folder)):
+        for project in _read_referenced_projects(Path(folder)):
             found.append(
                 CheckerCommand(
                     name="tsc",
                     argv=(program, "--noEmit", "--pretty", "false", "-p", project),
                     folder=folder,
-                    parse=output_parsers.parse_tsc,
+                    parse_output=output_parsers.parse_tsc_output,
                     reads_both_streams=True,
                     expected_exit_codes=(0, 1, 2),
                 )
@@ -165,23 +169,25 @@ def _tsc_commands(files: Sequence[str], ground: CheckedFolder) -> list[CheckerCo
     return found
 
 
-def _referenced_projects(folder: Path) -> list[str]:
+def _read_referenced_projects(folder: Path) -> list[str]:
     """Returns the projects that a TypeScript configuration refers to, if it does nothing else."""
     text = _read_small_text(folder / "tsconfig.json")
     if not _EMPTY_FILES_PATTERN.search(text):
         return ["tsconfig.json"]
-    return _PROJECT_REFERENCE_PATTERN.findall(text)[:_MAX_REFERENCES] or ["tsconfig.json"]
+    return _PROJECT_REFERENCE_PATTERN.findall(text)[:_MAX_PROJECT_REFERENCES] or ["tsconfig.json"]
 
 
-def _custom_command(command: str, files: Sequence[str], ground: CheckedFolder) -> CheckerCommand:
+def _make_custom_command(command: str, files: Sequence[str], ground: CheckedFolder) -> CheckerCommand:
     if not ground.is_folder_trusted:
-        raise CannotCheck(f"`{command}` may run what is in this folder, and {_UNTRUSTED_REASON}")
+        raise CannotStartChecker(
+            f"`{command}` may run what is in this folder, and {_UNTRUSTED_FOLDER_REASON}"
+        )
     try:
         words = shlex.split(command)
     except ValueError as problem:
-        raise CannotCheck(f"`{command}` cannot be read: {problem}") from None
+        raise CannotStartChecker(f"`{command}` cannot be read: {problem}") from None
     if not words:
-        raise CannotCheck("An empty command looks at nothing")
+        raise CannotStartChecker("An empty command looks at nothing")
     program = words[0] if "/" in words[0] else _find_program(words[0], files[0], ground)
     given = [file if not file.startswith("-") else f"./{file}" for file in files]
     argv: list[str] = [program]
@@ -190,48 +196,48 @@ def _custom_command(command: str, files: Sequence[str], ground: CheckedFolder) -
     return CheckerCommand(
         name=_checker_name(words),
         argv=tuple(argv),
-        folder=ground.root,
-        parse=output_parsers.parse_lines,
+        folder=ground.root_folder,
+        parse_output=output_parsers.parse_problem_lines,
         reads_both_streams=True,
         expected_exit_codes=(0,),
-        given=tuple(given) if FILES_PLACEHOLDER in words else (),
+        file_arguments=tuple(given) if FILES_PLACEHOLDER in words else (),
     )
 
 
 def _checker_name(words: Sequence[str]) -> str:
     """Returns the name of the program that checks, without a runner such as `npx` before it."""
     names = [word.rpartition("/")[2] for word in words if not word.startswith(("-", "{"))]
-    own = [name for name in names if name.rstrip("0123456789.") not in _RUNNERS]
+    own = [name for name in names if name.rstrip("0123456789.") not in _COMMAND_RUNNERS]
     return (own or names)[0]
 
 
 def _find_program(name: str, file: str, ground: CheckedFolder) -> str:
     """Finds a checking program in the project folder, if that is trusted, otherwise in the system. Raises
-    `CannotCheck`."""
+    `CannotStartChecker`."""
     if ground.is_folder_trusted:
         for place in _LOCAL_BIN_FOLDERS:
-            folder = _nearest_parent(
-                file, ground, lambda folder, place=place: _is_program(folder / place / name)
+            folder = _find_nearest_parent(
+                file, ground, lambda folder, place=place: _is_executable_file(folder / place / name)
             )
             if folder is not None:
                 return str(folder / place / name)
         for entry in ground.environment.get("PATH", os.defpath).split(os.pathsep):
-            if os.path.isabs(entry) and _is_program(Path(entry) / name):  # noqa: PTH117  (an empty entry is no Path)
+            if os.path.isabs(entry) and _is_executable_file(Path(entry) / name):  # noqa: PTH117  (an empty entry is no Path)
                 return str(Path(entry) / name)
     else:
-        found = find_own_program(name, outside=Path(ground.root), env=ground.environment)
+        found = find_own_program(name, outside=Path(ground.root_folder), env=ground.environment)
         if found is not None:
             return found
-    raise CannotCheck(f"{name} is not found")
+    raise CannotStartChecker(f"{name} is not found")
 
 
-def _is_program(path: Path) -> bool:
+def _is_executable_file(path: Path) -> bool:
     return is_file(path) and os.access(path, os.X_OK)
 
 
-def _nearest_parent(file: str, ground: CheckedFolder, has: Callable[[Path], bool]) -> Path | None:
+def _find_nearest_parent(file: str, ground: CheckedFolder, has: Callable[[Path], bool]) -> Path | None:
     """Returns the nearest parent folder of a file, up to the session's folder, for which `has` is true."""
-    root = Path(ground.root)
+    root = Path(ground.root_folder)
     for folder in (root / file).parents:
         if is_dir(folder) and has(folder):
             return folder

@@ -13,22 +13,22 @@ from typing import Final
 from tools.diagnostics.problems import FileChangeTexts
 
 _SKIPPED_FOLDERS: Final = frozenset({".git", ".hg", ".svn"})
-_MAX_ENTRIES: Final = 100_000
+_MAX_LINKED_ENTRIES: Final = 100_000
 
 
-class FolderImage:
+class FolderBeforeChange:
     """A temporary copy of a folder as it was before some files changed, filled in a thread and removed by `close`."""
 
     def __init__(self, folder: Path) -> None:
         """Takes the empty `folder` that will hold the copy and nothing else."""
         self.root = os.path.realpath(folder)
-        self._entries = 0
+        self._entry_count = 0
 
-    def fill(self, root: str, changed: Sequence[FileChangeTexts]) -> None:
-        below = {one.path[len(root.rstrip("/")) + 1 :]: one.before for one in changed}
-        self._fill(Path(root), Path(self.root), below)
+    def fill_folder(self, root: str, changed: Sequence[FileChangeTexts]) -> None:
+        below = {one.path[len(root.rstrip("/")) + 1 :]: one.old_content for one in changed}
+        self._fill_subfolder(Path(root), Path(self.root), below)
 
-    def _fill(self, real: Path, image: Path, below: dict[str, bytes | None]) -> None:
+    def _fill_subfolder(self, real: Path, image: Path, below: dict[str, bytes | None]) -> None:
         """Creates links to a folder's unchanged entries and writes the old content of changed files, which `below` has
         by relative path."""
         inner: dict[str, dict[str, bytes | None]] = {}
@@ -44,15 +44,15 @@ class FolderImage:
         except FileNotFoundError:
             names = []
         for name in names:
-            self._entries += 1
-            if self._entries > _MAX_ENTRIES:
+            self._entry_count += 1
+            if self._entry_count > _MAX_LINKED_ENTRIES:
                 raise OSError("The folders of what was changed hold too much")
             if name not in here and name not in inner and name not in _SKIPPED_FOLDERS:
                 (image / name).symlink_to(real / name)
         for name, rest in inner.items():
             if any(before is not None for before in rest.values()) or (real / name).is_dir():
                 (image / name).mkdir()
-                self._fill(real / name, image / name, rest)
+                self._fill_subfolder(real / name, image / name, rest)
         for name, before in here.items():
             if before is not None:
                 (image / name).write_bytes(before)

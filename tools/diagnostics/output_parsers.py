@@ -14,11 +14,11 @@ import msgspec
 from tools.diagnostics.problems import CodeProblem, Severity
 from tools.patterns import late
 
-MAX_SHOWN_MESSAGE: Final = 400
+MAX_SHOWN_PROBLEM_CHARS: Final = 400
 """Length of a problem's text when shown."""
-MAX_MESSAGE: Final = 10 * MAX_SHOWN_MESSAGE
+MAX_READ_PROBLEM_CHARS: Final = 10 * MAX_SHOWN_PROBLEM_CHARS
 """Length of a problem's text when read, so that a secret in it is complete or beyond the shown part."""
-MAX_PROBLEMS: Final = 20_000
+MAX_READ_PROBLEMS: Final = 20_000
 """Maximum number of problems that are read."""
 _PROBLEM_LINE_PATTERN: Final = late(
     r"\s*(?P<path>(?:[A-Za-z]:[\\/])?[^:\n]+?):(?P<line>\d{1,9})(?::(?P<column>\d{1,9}))?:?\s+(?P<text>\S.*)"
@@ -44,7 +44,7 @@ ParseOutput = Callable[[str, str, ResolvePath], list[CodeProblem]]
 """Parses the output, given the program's name and a path resolver."""
 
 
-def clean_text(text: str, most: int = MAX_SHOWN_MESSAGE) -> str:
+def clean_problem_text(text: str, most: int = MAX_SHOWN_PROBLEM_CHARS) -> str:
     text = text.encode("utf-8", "replace").decode()
     line = " ".join(_CONTROL_PATTERN.sub(" ", _ESCAPE_SEQUENCE_PATTERN.sub("", text)).split())
     return line if len(line) <= most else line[: most - 1] + "…"
@@ -62,9 +62,9 @@ class _RuffProblem(msgspec.Struct):
     code: str | None = None
 
 
-def parse_ruff(output: str, source: str, place: ResolvePath) -> list[CodeProblem]:
+def parse_ruff_output(output: str, source: str, place: ResolvePath) -> list[CodeProblem]:
     found: list[CodeProblem] = []
-    for one in _decode_json_output(output, list[_RuffProblem])[:MAX_PROBLEMS]:
+    for one in _decode_json_output(output, list[_RuffProblem])[:MAX_READ_PROBLEMS]:
         path = place(one.filename)
         if path is not None:
             found.append(
@@ -72,9 +72,9 @@ def parse_ruff(output: str, source: str, place: ResolvePath) -> list[CodeProblem
                     path=path,
                     line=max(1, one.location.row),
                     column=one.location.column,
-                    text=clean_text(one.message, MAX_MESSAGE),
-                    code=clean_text(one.code or "")[:40],
-                    source=source,
+                    text=clean_problem_text(one.message, MAX_READ_PROBLEM_CHARS),
+                    rule_name=clean_problem_text(one.code or "")[:40],
+                    checker_name=source,
                 )
             )
     return found
@@ -93,21 +93,21 @@ class _EslintFile(msgspec.Struct, rename="camel"):
     messages: list[_EslintMessage]
 
 
-def parse_eslint(output: str, source: str, place: ResolvePath) -> list[CodeProblem]:
+def parse_eslint_output(output: str, source: str, place: ResolvePath) -> list[CodeProblem]:
     found: list[CodeProblem] = []
     for file in _decode_json_output(output, list[_EslintFile]):
         path = place(file.file_path)
         for one in file.messages:
-            if path is None or one.line is None or len(found) >= MAX_PROBLEMS:
+            if path is None or one.line is None or len(found) >= MAX_READ_PROBLEMS:
                 continue  # without a line: a notice that a file is ignored, not a problem
             found.append(
                 CodeProblem(
                     path=path,
                     line=max(1, one.line),
                     column=one.column or 0,
-                    text=clean_text(one.message, MAX_MESSAGE),
-                    code=clean_text(one.rule_id or "")[:80],
-                    source=source,
+                    text=clean_problem_text(one.message, MAX_READ_PROBLEM_CHARS),
+                    rule_name=clean_problem_text(one.rule_id or "")[:80],
+                    checker_name=source,
                     severity="error" if one.severity == 2 else "warning",
                 )
             )
@@ -120,17 +120,17 @@ def _decode_json_output(output: str, kind: Any) -> Any:
         return []
     start = text.find("[")
     if start < 0:
-        raise UnreadableOutput(clean_text(text[:MAX_PROBLEMS], MAX_MESSAGE))
+        raise UnreadableOutput(clean_problem_text(text[:MAX_READ_PROBLEMS], MAX_READ_PROBLEM_CHARS))
     try:
         return msgspec.json.decode(text[start:], type=kind)
     except (ValueError, RecursionError) as problem:
         raise UnreadableOutput(f"its JSON cannot be read: {problem}") from None
 
 
-def parse_tsc(output: str, source: str, place: ResolvePath) -> list[CodeProblem]:
+def parse_tsc_output(output: str, source: str, place: ResolvePath) -> list[CodeProblem]:
     found: list[CodeProblem] = []
     general = ""
-    for line in _output_lines(output):
+    for line in _iterate_output_lines(output):
         matched = _TSC_LINE_PATTERN.fullmatch(line)
         path = place(matched["path"]) if matched is not None else None
         if matched is not None and path is not None:
@@ -139,27 +139,27 @@ def parse_tsc(output: str, source: str, place: ResolvePath) -> list[CodeProblem]
                     path=path,
                     line=int(matched["line"]),
                     column=int(matched["column"]),
-                    text=clean_text(matched["text"], MAX_MESSAGE),
-                    code=matched["code"],
-                    source=source,
+                    text=clean_problem_text(matched["text"], MAX_READ_PROBLEM_CHARS),
+                    rule_name=matched["code"],
+                    checker_name=source,
                     severity="error" if matched["severity"] == "error" else "warning",
                 )
             )
         elif _TSC_ERROR_PATTERN.match(line):
             general = general or line
     if general and not found:
-        raise UnreadableOutput(clean_text(general, MAX_MESSAGE))
-    return found[:MAX_PROBLEMS]
+        raise UnreadableOutput(clean_problem_text(general, MAX_READ_PROBLEM_CHARS))
+    return found[:MAX_READ_PROBLEMS]
 
 
-def parse_lines(output: str, source: str, place: ResolvePath) -> list[CodeProblem]:
+def parse_problem_lines(output: str, source: str, place: ResolvePath) -> list[CodeProblem]:
     found: list[CodeProblem] = []
-    for line in _output_lines(output):
+    for line in _iterate_output_lines(output):
         matched = _PROBLEM_LINE_PATTERN.match(line) if len(line) < 10_000 else None
         path = place(matched["path"].strip()) if matched is not None else None
         if matched is None or path is None:
             continue
-        text = clean_text(matched["text"], MAX_MESSAGE)
+        text = clean_problem_text(matched["text"], MAX_READ_PROBLEM_CHARS)
         named = _SEVERITY_PREFIX_PATTERN.match(text)
         found.append(
             CodeProblem(
@@ -167,11 +167,11 @@ def parse_lines(output: str, source: str, place: ResolvePath) -> list[CodeProble
                 line=max(1, int(matched["line"])),
                 column=int(matched["column"] or 0),
                 text=text[named.end() :] or text if named else text,
-                source=source,
+                checker_name=source,
                 severity=_parse_severity(named["word"].casefold()) if named else "error",
             )
         )
-        if len(found) >= MAX_PROBLEMS:
+        if len(found) >= MAX_READ_PROBLEMS:
             break
     return found
 
@@ -182,12 +182,12 @@ def _parse_severity(word: str) -> Severity:
     return "note" if word in ("note", "info", "hint") else "error"
 
 
-def _output_lines(output: str) -> Iterator[str]:
+def _iterate_output_lines(output: str) -> Iterator[str]:
     for line in output.split("\n"):
         yield _ESCAPE_SEQUENCE_PATTERN.sub("", line).rstrip("\r ")
 
 
-def path_resolver(works_in: str, root: str, meant: str) -> ResolvePath:
+def make_path_resolver(works_in: str, root: str, meant: str) -> ResolvePath:
     """Returns a function that resolves the paths printed by a checking program in `working_folder` to files below
     `root`. `meant` is the folder that `working_folder` stands for: itself, or the original of a copy."""
 

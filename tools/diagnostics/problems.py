@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from tools.edits.line_alignment import UnchangedRun, unchanged_runs
+from tools.edits.line_alignment import UnchangedRun, find_unchanged_runs
 from tools.patterns import late
 
 Severity = Literal["error", "warning", "note"]
@@ -27,9 +27,9 @@ class CodeProblem(msgspec.Struct, frozen=True, kw_only=True):
     column: int = 0
     """Column from 1; 0 means the whole line."""
     text: str
-    code: str = ""
+    rule_name: str = ""
     """Name of the rule, if the program gives one."""
-    source: str = ""
+    checker_name: str = ""
     """Name of the program."""
     severity: Severity = "error"
 
@@ -37,7 +37,7 @@ class CodeProblem(msgspec.Struct, frozen=True, kw_only=True):
     def line_independent_key(self) -> tuple[str, str, str, str]:
         """The properties of a code problem that do not depend on its line, by which it is found again in another
         report."""
-        return self.path, self.source, self.code, _LINE_REFERENCE_PATTERN.sub(r"\1", self.text)
+        return self.path, self.checker_name, self.rule_name, _LINE_REFERENCE_PATTERN.sub(r"\1", self.text)
 
 
 class FileChangeTexts(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,19 +45,19 @@ class FileChangeTexts(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     """Absolute path."""
-    before: bytes | None
+    old_content: bytes | None
     """The old content; None if the file did not exist."""
-    after: bytes | None
+    new_content: bytes | None
 
-    def alignment(self) -> "LineAlignment":
-        return LineAlignment(self.before or b"", self.after or b"")
+    def align_lines(self) -> "LineAlignment":
+        return LineAlignment(self.old_content or b"", self.new_content or b"")
 
 
 class LineAlignment:
     """Maps lines of an old text to lines of the new text."""
 
     def __init__(self, before: bytes, after: bytes) -> None:
-        self._runs: list[UnchangedRun] = unchanged_runs(_decoded_lines(before), _decoded_lines(after))
+        self._runs: list[UnchangedRun] = find_unchanged_runs(_decode_lines(before), _decode_lines(after))
 
     def current_line(self, line: int) -> int | None:
         """Returns the number in the new text of a line of the old text; None if the line was changed or removed."""
@@ -71,11 +71,11 @@ class LineAlignment:
         return not any(run.new_start < line <= run.new_start + run.length for run in self._runs)
 
 
-def _decoded_lines(data: bytes) -> list[str]:
+def _decode_lines(data: bytes) -> list[str]:
     return data.decode("utf-8", "replace").split("\n")
 
 
-def new_problems(
+def find_added_problems(
     before: Sequence[CodeProblem], after: Sequence[CodeProblem], changed: Mapping[str, LineAlignment]
 ) -> list[CodeProblem]:
     """Returns the code problems of the report `after` that are not in `before`, although lines may have moved. A
@@ -103,13 +103,13 @@ def new_problems(
     return fresh
 
 
-def problems_in_changed_lines(
+def select_problems_in_changed_lines(
     problems: Sequence[CodeProblem], changed: Mapping[str, LineAlignment]
 ) -> list[CodeProblem]:
     """Returns the code problems in changed lines, for when the report before the change is unknown."""
     return [one for one in problems if one.path in changed and changed[one.path].is_changed(one.line)]
 
 
-def sorted_problems(problems: Sequence[CodeProblem]) -> list[CodeProblem]:
+def sort_problems(problems: Sequence[CodeProblem]) -> list[CodeProblem]:
     """Sorts code problems by severity, then by file and line."""
     return sorted(problems, key=lambda one: (_SEVERITY_ORDER[one.severity], one.path, one.line, one.column))

@@ -13,7 +13,7 @@ from tools.text import escape_controls
 from tools.workspace import Workspace
 
 
-def anchored_page(workspace: Workspace, path: str, page: Page, real: str) -> Page:
+def make_anchored_page(workspace: Workspace, path: str, page: Page, real: str) -> Page:
     """Returns a page of a file as rows with anchors, unless the file is too large to store or has changed."""
     if page.clipped_bytes or not page.lines or page.total_bytes > MAX_SNAPSHOT_CHARS:
         return page
@@ -28,16 +28,16 @@ def anchored_page(workspace: Workspace, path: str, page: Page, real: str) -> Pag
     )
 
 
-def record_notebook_rows(
+def record_shown_notebook_lines(
     workspace: Workspace, path: str, version: FileVersion, cells: str, result: ToolResult
 ) -> None:
     """Records which lines of a notebook's text the model was shown; they differ from the lines of the file."""
     first, last = number_detail(result.details, "firstLine"), number_detail(result.details, "lastLine")
     if first is None or last is None:
         return
-    from tools.edits.applying import notebook_key  # noqa: PLC0415  (a start needs none of what applies edits)
+    from tools.edits.locked_edits import notebook_cache_key  # noqa: PLC0415  (a start needs none of what applies edits)
 
-    key = notebook_key(workspace.files.real_path(path))
+    key = notebook_cache_key(workspace.files.real_path(path))
     lines = cells.split("\n")[first - 1 : last]
     workspace.read_cache.record_lines(key, version, enumerate(lines, first))
     if result.details and result.details.get("anchored"):

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from tools.base import ToolContext
-from tools.edits.named_files import MOVE_HEADER, patch_paths
+from tools.edits.named_files import PATCH_MOVE_HEADER, paths_in_patch
 from tools.effects import Effects
 from tools.files.path_arguments import resolve_path_arguments
 from tools.results import ToolResult
@@ -48,21 +48,21 @@ class EditArguments(msgspec.Struct, frozen=True, kw_only=True):
     input: Annotated[str, UNDECLARED_ARGUMENT] = ""
 
     def effects(self, context: ToolContext) -> Effects:
-        paths = resolve_path_arguments(context, *self.paths())
+        paths = resolve_path_arguments(context, *self.named_paths())
         moved = (
-            paths if MOVE_HEADER in self.input else ()
+            paths if PATCH_MOVE_HEADER in self.input else ()
         )  # the content of a moved file can be read at its new place
         return Effects(reads=moved, writes=paths, acts_as="edit")
 
-    def paths(self) -> tuple[str, ...]:
+    def named_paths(self) -> tuple[str, ...]:
         """Returns the paths of all files that an edit call names, in the order of the call."""
         of_edits = [edit.path or self.path for edit in self.edits]
-        named = [*of_edits, *(change.path for change in self.changes), *patch_paths(self.input)]
+        named = [*of_edits, *(change.path for change in self.changes), *paths_in_patch(self.input)]
         return tuple(dict.fromkeys(named))
 
 
 async def run_edit(arguments: EditArguments, context: ToolContext) -> ToolResult:
     # The start-up needs none of the dialects, which are twenty modules.
-    from tools.edits.running import execute_edit  # noqa: PLC0415
+    from tools.edits.edit_execution import execute_edit  # noqa: PLC0415
 
     return await execute_edit(arguments, context)

@@ -11,16 +11,16 @@ from typing import Final, Protocol
 import msgspec
 
 from tools.base import ToolError
-from tools.edits.dialects.matching import Document, TextEdit
-from tools.edits.dialects.replacing import ELLIPSIS_LINE
-from tools.edits.syntax import NewFlaw
+from tools.edits.dialects.matching import SearchableText, TextEdit
+from tools.edits.dialects.replacing import ELLIPSIS_LINE_PATTERN
+from tools.edits.syntax_checks import NewSyntaxFlaw
 from tools.limits import clip_line
 from tools.patterns import late
 from tools.text import escape_controls, one_line
 
-_MAX_REPEATED_LINES: Final = 12
+_MAX_STRIPPED_REPEATED_LINES: Final = 12
 _MAX_LISTED_PROBLEMS: Final = 3
-_MAX_LINE: Final = 200
+_MAX_QUOTED_LINE_CHARS: Final = 200
 _CLOSING_LINE_PATTERN: Final = late(
     r"[ \t]*(?:[\])}>;,]+|end[ \t]*[;,]?|fi|done|esac|endif|</[\w.:-]*>)[ \t]*", re.IGNORECASE
 )
@@ -39,19 +39,19 @@ class SyntaxCheck(Protocol):
         """Whether the file's grammar accepts a Markdown code fence as code."""
         ...
 
-    def new_problems(self, text: str, spans: Sequence[TextEdit]) -> tuple[NewFlaw, ...] | None: ...
+    def new_problems(self, text: str, spans: Sequence[TextEdit]) -> tuple[NewSyntaxFlaw, ...] | None: ...
 
 
 class CheckedEdits(msgspec.Struct, frozen=True, kw_only=True):
     spans: tuple[TextEdit, ...]
     notes: tuple[str, ...] = ()
     """What was removed from the new texts."""
-    problems: tuple[NewFlaw, ...] = ()
-    is_checked: bool = False
+    problems: tuple[NewSyntaxFlaw, ...] = ()
+    is_syntax_checked: bool = False
 
 
 def check_edits(
-    document: Document, spans: Sequence[TextEdit], syntax: SyntaxCheck, path: str
+    document: SearchableText, spans: Sequence[TextEdit], syntax: SyntaxCheck, path: str
 ) -> CheckedEdits:
     """Checks the edits of one file before they are written, and repairs provable mistakes. Raises `ToolError` for a new
     text with an ellipsis for lines, or with framing of a tool result."""
@@ -63,16 +63,16 @@ def check_edits(
     if problems == () and syntax.accepts_code_fences:
         tried, notes = _strip_wrapping(document, given)
         if _CODE_FENCE_NOTE in notes and syntax.new_problems(text, tried) == ():
-            return CheckedEdits(spans=tried, notes=notes, is_checked=True)
+            return CheckedEdits(spans=tried, notes=notes, is_syntax_checked=True)
     if not problems:
-        doubts = tuple(doubt for span in given if (doubt := _escape_problem(document, span, syntax)))
+        doubts = tuple(doubt for span in given if (doubt := _find_escape_problem(document, span, syntax)))
         if doubts and any(span.strategy == "escapes" for span in given):
             raise ToolError(f"{doubts[0]} Send both texts as they are in the file. Nothing was changed.")
-        return CheckedEdits(spans=given, notes=doubts, is_checked=problems is not None)
+        return CheckedEdits(spans=given, notes=doubts, is_syntax_checked=problems is not None)
     for repair in (_strip_wrapping, _strip_repeated_lines):
         tried, notes = repair(document, given)
         if notes and syntax.new_problems(text, tried) == ():
-            return CheckedEdits(spans=tried, notes=notes, is_checked=True)
+            return CheckedEdits(spans=tried, notes=notes, is_syntax_checked=True)
         one = _repair_one_change(document, given, repair, lambda made: syntax.new_problems(text, made) == ())
         if one is not None:
             return one
@@ -84,16 +84,16 @@ def check_edits(
                 f"they are in the file. "
                 "Nothing was changed."
             )
-    return CheckedEdits(spans=given, problems=problems, is_checked=True)
+    return CheckedEdits(spans=given, problems=problems, is_syntax_checked=True)
 
 
-Repair = Callable[[Document, tuple[TextEdit, ...]], tuple[tuple[TextEdit, ...], tuple[str, ...]]]
+RepairEdits = Callable[[SearchableText, tuple[TextEdit, ...]], tuple[tuple[TextEdit, ...], tuple[str, ...]]]
 
 
 def _repair_one_change(
-    document: Document,
+    document: SearchableText,
     given: tuple[TextEdit, ...],
-    repair: Repair,
+    repair: RepairEdits,
     is_whole: Callable[[tuple[TextEdit, ...]], bool],
 ) -> CheckedEdits | None:
     """Tries to repair only one of several edits, where repairing all of them proves nothing."""
@@ -103,7 +103,7 @@ def _repair_one_change(
         (made,), notes = repair(document, (span,))
         tried = (*given[:index], made, *given[index + 1 :])
         if notes and is_whole(tried):
-            return CheckedEdits(spans=tried, notes=notes, is_checked=True)
+            return CheckedEdits(spans=tried, notes=notes, is_syntax_checked=True)
     return None
 
 
@@ -111,7 +111,7 @@ def _repair_one_change(
 
 
 def _strip_wrapping(
-    document: Document, spans: tuple[TextEdit, ...]
+    document: SearchableText, spans: tuple[TextEdit, ...]
 ) -> tuple[tuple[TextEdit, ...], tuple[str, ...]]:
     """Removes what wraps the new text of an edit: a code fence around it, or the `+` of a diff before each line."""
     made = [_strip_fence(document.text, span) for span in spans]
@@ -139,7 +139,7 @@ def _strip_fence(text: str, span: TextEdit) -> tuple[TextEdit, str]:
 # Framing that a tool result shows around the lines of a file
 
 
-def _refuse_result_framing(document: Document, span: TextEdit, path: str) -> None:
+def _refuse_result_framing(document: SearchableText, span: TextEdit, path: str) -> None:
     """Rejects an edit whose new text contains line numbers, anchors or notices of a tool result, which are not part of
     the file."""
     had = document.text[span.start : span.end].split("\n")
@@ -179,7 +179,7 @@ _RESULT_NOTICE_PATTERN: Final = late(
 # Escapes that were decoded once too often, or not at all
 
 
-def _escape_problem(document: Document, span: TextEdit, syntax: SyntaxCheck) -> str:
+def _find_escape_problem(document: SearchableText, span: TextEdit, syntax: SyntaxCheck) -> str:
     """Detects escaping mistakes in a new text: a line that ends within a string, where the old lines did not, or an
     escape outside of strings."""
     had = document.text[span.start : span.end]
@@ -216,7 +216,7 @@ _LITERAL_LINE_BREAK_PATTERN: Final = late(r"\\n(?=[ \t]{2,}|\\n|$)")
 
 
 def _strip_repeated_lines(
-    document: Document, spans: tuple[TextEdit, ...]
+    document: SearchableText, spans: tuple[TextEdit, ...]
 ) -> tuple[tuple[TextEdit, ...], tuple[str, ...]]:
     """Removes lines from the ends of a new text that the file already has directly before or behind the edited
     range."""
@@ -230,20 +230,20 @@ def _strip_repeated_line_ends(text: str, span: TextEdit) -> tuple[TextEdit, str]
     line_end = text.find("\n", span.end)
     if text[span.end - 1 : span.end] != "\n" and text[span.end : line_end if line_end >= 0 else None].strip():
         return span, ""
-    old_lines, old_end = _split_lines(text[span.start : span.end])
-    new_lines, new_end = _split_lines(span.new_text)
+    old_lines, old_end = _split_lines_and_end(text[span.start : span.end])
+    new_lines, new_end = _split_lines_and_end(span.new_text)
     if old_end != new_end:
         return span, ""
     after = (
         text[span.end :]
         .removeprefix("" if old_end else "\n")
-        .split("\n", _MAX_REPEATED_LINES)[:_MAX_REPEATED_LINES]
+        .split("\n", _MAX_STRIPPED_REPEATED_LINES)[:_MAX_STRIPPED_REPEATED_LINES]
     )
     before = (
         text[: span.start]
         .rstrip(" \t")
         .removesuffix("\n")
-        .rsplit("\n", _MAX_REPEATED_LINES)[-_MAX_REPEATED_LINES:]
+        .rsplit("\n", _MAX_STRIPPED_REPEATED_LINES)[-_MAX_STRIPPED_REPEATED_LINES:]
     )
     count = _count_repeated_lines(old_lines[::-1], new_lines[::-1], after, is_behind=True)
     if count:
@@ -262,7 +262,7 @@ def _strip_repeated_line_ends(text: str, span: TextEdit) -> tuple[TextEdit, str]
     return msgspec.structs.replace(span, new_text=new), note
 
 
-def _split_lines(text: str) -> tuple[list[str], bool]:
+def _split_lines_and_end(text: str) -> tuple[list[str], bool]:
     lines = text.split("\n")
     ends = len(lines) > 1 and not lines[-1]
     return (lines[:-1] if ends else lines), ends
@@ -294,7 +294,7 @@ def _refuse_ellipsis(
             continue
         old = set(text[span.start : span.end].split("\n"))
         for line in span.new_text.split("\n"):
-            if line in old or ELLIPSIS_LINE.fullmatch(line) is None:
+            if line in old or ELLIPSIS_LINE_PATTERN.fullmatch(line) is None:
                 continue
             is_bare = line.strip() in ("...", "…")
             if is_broken if is_bare else _ELLIPSIS_REMARK_PATTERN.search(line) is not None:
@@ -311,7 +311,7 @@ _ELLIPSIS_REMARK_PATTERN: Final = late(
 )
 
 
-def syntax_error_note(problems: Sequence[NewFlaw], text: str) -> str:
+def format_syntax_error_note(problems: Sequence[NewSyntaxFlaw], text: str) -> str:
     """Returns a note for the model on syntax errors that its edit has written, with the rows around them."""
     lines = text.split("\n")
     out: list[str] = []
@@ -319,7 +319,7 @@ def syntax_error_note(problems: Sequence[NewFlaw], text: str) -> str:
         before = " The file parsed before this edit." if problem.is_first else ""
         out.append(f"New syntax error at line {problem.line}: {problem.message}.{before}")
         for number in range(max(1, problem.line - 1), min(len(lines), problem.line + 1) + 1):
-            shown, _ = clip_line(escape_controls(lines[number - 1]), _MAX_LINE)
+            shown, _ = clip_line(escape_controls(lines[number - 1]), _MAX_QUOTED_LINE_CHARS)
             out.append(f"{number}: {shown}")
     if len(problems) > _MAX_LISTED_PROBLEMS:
         out.append(f"… and {len(problems) - _MAX_LISTED_PROBLEMS} more.")

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from tools.edits.dialects.matching import Document, MatchStrategy, TextEdit
-from tools.edits.dialects.replacing import Edit, PlacedEdits, place_replacements
+from tools.edits.dialects.matching import MatchStrategy, SearchableText, TextEdit
+from tools.edits.dialects.replacing import PlacedEdits, TextReplacement, place_replacements
 from tools.edits.diffs import Diff, diff_spans
-from tools.edits.edit_checks import SyntaxCheck, check_edits, syntax_error_note
-from tools.edits.notebooks import editable_notebook, occur_in_raw_json
+from tools.edits.edit_checks import SyntaxCheck, check_edits, format_syntax_error_note
+from tools.edits.editable_text import EditableText, apply_spans, decode_text_file, sort_edit_spans
+from tools.edits.notebooks import are_texts_from_raw_json, open_editable_notebook
 from tools.edits.shown_lines import ShownLines
-from tools.edits.texts import Editable, apply_spans, decode_file, sorted_spans
 
-_STRATEGY_NOTES: dict[MatchStrategy, str] = {
+_NOTE_BY_MATCH_STRATEGY: dict[MatchStrategy, str] = {
     "trailing-whitespace": "ignoring trailing whitespace",
     "indentation": "ignoring indentation",
     "look-alikes": "ignoring look-alikes",
@@ -36,13 +36,13 @@ class EditedText(msgspec.Struct, frozen=True, kw_only=True):
     """The new text as edits see it."""
     diff: Diff
     strategies: tuple[MatchStrategy, ...]
-    count: int
+    replaced_count: int
     """Number of places that were replaced."""
     notes: tuple[str, ...] = ()
     """Further notes: edits already done, removed wrapping."""
-    warning: str = ""
+    syntax_warning: str = ""
     """New syntax errors, with their rows."""
-    is_checked: bool = False
+    is_syntax_checked: bool = False
     """Whether the syntax was checked."""
     is_as_stored: bool = True
     """False if `text` is the `read` tool's rendering of the file."""
@@ -51,20 +51,20 @@ class EditedText(msgspec.Struct, frozen=True, kw_only=True):
     is_new: bool = False
     is_removed: bool = False
     moved_to: str = ""
-    sent: tuple[tuple[str, str], ...] = ()
+    applied_texts: tuple[tuple[str, str], ...] = ()
     """Old and new texts that were applied, so that the same edit is known when it comes again."""
 
 
-def read_editable(data: bytes, path: str, *, is_notebook: bool = False) -> Editable:
+def open_editable_text(data: bytes, path: str, *, is_notebook: bool = False) -> EditableText:
     """Decodes a file for editing: a notebook in the form that `read` shows, any other file as text. Raises `ToolError`
     for a binary file."""
-    found = editable_notebook(data) if is_notebook else None
-    return found if found is not None else decode_file(data, path)
+    found = open_editable_notebook(data) if is_notebook else None
+    return found if found is not None else decode_text_file(data, path)
 
 
 def apply_edits(
     data: bytes,
-    edits: Sequence[Edit],
+    edits: Sequence[TextReplacement],
     path: str,
     shown: ShownLines,
     syntax: Callable[[str], SyntaxCheck],
@@ -73,20 +73,22 @@ def apply_edits(
 ) -> EditedText:
     """Applies replacements to one file's text, each matched against the original. Raises `ToolError`, and then applies
     none."""
-    target = read_editable(data, path, is_notebook=is_notebook)
-    if not target.is_as_stored and occur_in_raw_json(data, [edit.old_text for edit in edits], target.text):
-        target = decode_file(data, path)
+    target = open_editable_text(data, path, is_notebook=is_notebook)
+    if not target.is_as_stored and are_texts_from_raw_json(
+        data, [edit.old_text for edit in edits], target.text
+    ):
+        target = decode_text_file(data, path)
     edited = apply_placed_edits(target, place_replacements(target, edits, path, shown), path, syntax)
     sent = tuple((target.to_line_feeds(edit.old_text), target.to_line_feeds(edit.new_text)) for edit in edits)
-    return msgspec.structs.replace(edited, sent=sent)
+    return msgspec.structs.replace(edited, applied_texts=sent)
 
 
 def apply_placed_edits(
-    target: Editable, placed: PlacedEdits, path: str, syntax: Callable[[str], SyntaxCheck]
+    target: EditableText, placed: PlacedEdits, path: str, syntax: Callable[[str], SyntaxCheck]
 ) -> EditedText:
     """Applies edits whose places are known to a file's text, and checks its new syntax. Raises `ToolError`."""
-    document = Document(target.text)
-    ordered = sorted_spans(document, placed.spans_by_edit, path)
+    document = SearchableText(target.text)
+    ordered = sort_edit_spans(document, placed.spans_by_edit, path)
     checked = check_edits(document, ordered, syntax(target.text), path)
     spans = [span for span in checked.spans if target.text[span.start : span.end] != span.new_text]
     text = apply_spans(target.text, spans)
@@ -95,16 +97,16 @@ def apply_placed_edits(
         text=text,
         diff=diff_spans(path, target.text, [(span.start, span.end, span.new_text) for span in spans]),
         strategies=placed.strategies,
-        count=len(spans),
-        notes=(*placed.notes, *_loose_match_notes(placed.strategies), *checked.notes),
-        warning=syntax_error_note(checked.problems, text),
-        is_checked=checked.is_checked,
+        replaced_count=len(spans),
+        notes=(*placed.notes, *_format_loose_match_notes(placed.strategies), *checked.notes),
+        syntax_warning=format_syntax_error_note(checked.problems, text),
+        is_syntax_checked=checked.is_syntax_checked,
         is_as_stored=target.is_as_stored,
-        changed_line_ranges=_changed_line_ranges(target.text, spans),
+        changed_line_ranges=_find_changed_line_ranges(target.text, spans),
     )
 
 
-def _changed_line_ranges(text: str, spans: Sequence[TextEdit]) -> tuple[tuple[int, int], ...]:
+def _find_changed_line_ranges(text: str, spans: Sequence[TextEdit]) -> tuple[tuple[int, int], ...]:
     out: list[tuple[int, int]] = []
     line, position = 1, 0
     for span in spans:
@@ -116,10 +118,10 @@ def _changed_line_ranges(text: str, spans: Sequence[TextEdit]) -> tuple[tuple[in
     return tuple(out)
 
 
-def _loose_match_notes(strategies: Sequence[MatchStrategy]) -> tuple[str, ...]:
+def _format_loose_match_notes(strategies: Sequence[MatchStrategy]) -> tuple[str, ...]:
     loose = [
-        f"edit {number} {_STRATEGY_NOTES[how]}"
+        f"edit {number} {_NOTE_BY_MATCH_STRATEGY[how]}"
         for number, how in enumerate(strategies, 1)
-        if how in _STRATEGY_NOTES
+        if how in _NOTE_BY_MATCH_STRATEGY
     ]
     return (f"Not matched exactly: {', '.join(loose)}.",) if loose else ()

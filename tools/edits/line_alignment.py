@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 MAX_ALIGNED_LINES: Final = 4_000
 """Maximum size of a changed part, without the equal lines around it."""
-_MAX_COMPARED_CELLS: Final = 40_000
+_MAX_COMPARED_LINE_PAIRS: Final = 40_000
 
 
 class UnchangedRun(NamedTuple):
@@ -32,12 +32,12 @@ def count_common_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]
     return head, tail
 
 
-def unchanged_runs(
+def find_unchanged_runs(
     old: Sequence[str],
     new: Sequence[str],
     *,
     max_lines: int = MAX_ALIGNED_LINES,
-    max_cells: int = _MAX_COMPARED_CELLS,
+    max_cells: int = _MAX_COMPARED_LINE_PAIRS,
 ) -> list[UnchangedRun]:
     """Returns the runs of unchanged lines between two texts in order, each as long as possible. `max_cells` limits the
     comparison of lines that are not unique."""
@@ -45,13 +45,13 @@ def unchanged_runs(
     found = [UnchangedRun(0, 0, head)] if head else []
     old_end, new_end = len(old) - tail, len(new) - tail
     if max(old_end - head, new_end - head) <= max_lines:
-        found += _unchanged_runs_within(old, new, (head, old_end), (head, new_end), max_cells)
+        found += _find_unchanged_runs_within(old, new, (head, old_end), (head, new_end), max_cells)
     if tail:
         found.append(UnchangedRun(old_end, new_end, tail))
     return _join_adjacent_runs(found)
 
 
-def _unchanged_runs_within(
+def _find_unchanged_runs_within(
     old: Sequence[str],
     new: Sequence[str],
     old_span: tuple[int, int],
@@ -60,16 +60,16 @@ def _unchanged_runs_within(
 ) -> list[UnchangedRun]:
     (a, b), (c, d) = old_span, new_span
     found: list[UnchangedRun] = []
-    for i, j in [*_unique_line_pairs(old, new, a, b, c, d), (b, d)]:
+    for i, j in [*_find_unique_line_pairs(old, new, a, b, c, d), (b, d)]:
         if (b - a) * (d - c) and i > a and j > c:
-            found += _compared_unchanged_runs(old[a:i], new[c:j], a, c, max_cells)
+            found += _compare_for_unchanged_runs(old[a:i], new[c:j], a, c, max_cells)
         if i < b and j < d:
             found.append(UnchangedRun(i, j, 1))
         a, c = i + 1, j + 1
     return found
 
 
-def _unique_line_pairs(
+def _find_unique_line_pairs(
     old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int
 ) -> list[tuple[int, int]]:
     """Returns the longest chain of line pairs that are unique in both texts and in the same order."""
@@ -97,7 +97,7 @@ def _unique_line_pairs(
     return chain[::-1]
 
 
-def _compared_unchanged_runs(
+def _compare_for_unchanged_runs(
     old: Sequence[str], new: Sequence[str], a: int, c: int, max_cells: int
 ) -> list[UnchangedRun]:
     """Returns the runs of unchanged lines in two parts of the texts, which begin at the lines `a` and `c`, by a full
@@ -127,11 +127,11 @@ def _join_adjacent_runs(found: Sequence[UnchangedRun]) -> list[UnchangedRun]:
     return out
 
 
-def moved_position(old: Sequence[str], new: Sequence[str], first: int, last: int) -> int | None:
+def find_moved_position(old: Sequence[str], new: Sequence[str], first: int, last: int) -> int | None:
     """Returns where the lines `first` to `last` of the old text are in the new one, if they and one line around them
     are unchanged; None also if they were copied, because the intended copy is unknown."""
     before, behind = max(0, first - 1), min(len(old) - 1, last + 1)
-    for run in unchanged_runs(old, new):
+    for run in find_unchanged_runs(old, new):
         if not (run.old_start <= before and behind < run.old_start + run.length):
             continue
         place = first - run.old_start + run.new_start

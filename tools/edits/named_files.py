@@ -9,7 +9,7 @@ from tools.results import Json
 
 EDITING_TOOLS = frozenset({"edit", "apply_patch"})
 """Tools whose calls name several files."""
-MOVE_HEADER = "*** Move to:"
+PATCH_MOVE_HEADER = "*** Move to:"
 """Header of a moved file in a patch."""
 _PATCH_FILE_HEADER_PATTERN = late(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to):(.*)$", re.MULTILINE)
 _APPLY_PATCH_COMMAND_PATTERN = late(
@@ -18,24 +18,24 @@ _APPLY_PATCH_COMMAND_PATTERN = late(
 )
 
 
-def edited_paths(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+def paths_of_edit_call(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """Returns the paths that an editing call names, as they were sent, each once."""
     found: dict[str, None] = {}
     path: Json = arguments.get("path")
     if isinstance(path, str):
         found[path] = None
     for name in ("edits", "changes"):
-        for part in argument_objects(arguments, name):
+        for part in objects_in_list_argument(arguments, name):
             own: Json = part.get("path")
             if isinstance(own, str):
                 found[own] = None
     patch: Json = arguments.get("input")
-    for own in patch_paths(patch) if isinstance(patch, str) else ():
+    for own in paths_in_patch(patch) if isinstance(patch, str) else ():
         found[own] = None
     return tuple(found)
 
 
-def patch_in_command(arguments: Mapping[str, Any]) -> str | None:
+def find_patch_in_command(arguments: Mapping[str, Any]) -> str | None:
     """Returns the patch of a shell command that is `apply_patch <<EOF` and nothing else."""
     command: Json = arguments.get("command")
     if not isinstance(command, str) or any(value for name, value in arguments.items() if name != "command"):
@@ -44,12 +44,12 @@ def patch_in_command(arguments: Mapping[str, Any]) -> str | None:
     return None if match is None else match["patch"]
 
 
-def patch_paths(text: str) -> tuple[str, ...]:
+def paths_in_patch(text: str) -> tuple[str, ...]:
     """Returns all files that a patch names, even if the patch cannot be applied."""
     return tuple(dict.fromkeys(match[1].strip() for match in _PATCH_FILE_HEADER_PATTERN.finditer(text)))
 
 
-def argument_objects(arguments: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+def objects_in_list_argument(arguments: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     """Returns the objects of a list argument of a tool call; while the list streams in, those received so far."""
     found: Json = arguments.get(name)
     return [part for part in found if isinstance(part, dict)] if isinstance(found, list) else []

@@ -11,7 +11,7 @@ import msgspec
 
 from tools.base import ToolError
 from tools.edits.dialects.matching import TextEdit
-from tools.edits.texts import apply_spans
+from tools.edits.editable_text import apply_spans
 from tools.files.notebooks import Notebook, parse_notebook
 from tools.results import Json
 from tools.text import one_line
@@ -36,23 +36,27 @@ class EditableNotebook(msgspec.Struct, frozen=True, kw_only=True):
         return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
     def encode_with_edits(self, spans: Sequence[TextEdit], path: str) -> bytes:
-        return _replace_cell_sources(self.data, _changed_sources(self.notebook, self.text, spans, path))
+        return _replace_cell_sources(
+            self.data, _compute_changed_sources(self.notebook, self.text, spans, path)
+        )
 
 
-def editable_notebook(data: bytes) -> EditableNotebook | None:
+def open_editable_notebook(data: bytes) -> EditableNotebook | None:
     """Opens a file as an editable notebook; None if it is not a notebook."""
     notebook = parse_notebook(data)
     return None if notebook is None else EditableNotebook(notebook=notebook, data=data, text=notebook.text)
 
 
-def occur_in_raw_json(data: bytes, texts: Sequence[str], shown: str) -> bool:
+def are_texts_from_raw_json(data: bytes, texts: Sequence[str], shown: str) -> bool:
     """Returns whether the old texts of a notebook edit are taken from the file's JSON, and not from the text that
     `read` shows."""
     raw = data.decode("utf-8", "replace").replace("\r\n", "\n")
     return all(text in raw for text in texts) and not all(text in shown for text in texts)
 
 
-def _changed_sources(notebook: Notebook, text: str, spans: Sequence[TextEdit], path: str) -> dict[int, str]:
+def _compute_changed_sources(
+    notebook: Notebook, text: str, spans: Sequence[TextEdit], path: str
+) -> dict[int, str]:
     """Returns the new sources of the edited notebook cells by the index of their cell, from 0."""
     starts: list[int] = []
     position = 0
@@ -74,10 +78,10 @@ def _changed_sources(notebook: Notebook, text: str, spans: Sequence[TextEdit], p
                 "was changed."
             )
         by_cell.setdefault(index, []).append(span)
-    return {index: _edited_source(notebook, starts, index, own) for index, own in by_cell.items()}
+    return {index: _edit_cell_source(notebook, starts, index, own) for index, own in by_cell.items()}
 
 
-def _edited_source(notebook: Notebook, starts: list[int], index: int, spans: list[TextEdit]) -> str:
+def _edit_cell_source(notebook: Notebook, starts: list[int], index: int, spans: list[TextEdit]) -> str:
     start = starts[index]
     own = [
         TextEdit(
@@ -103,10 +107,10 @@ def _replace_cell_sources(data: bytes, sources: dict[int, str]) -> bytes:
         )
         source += kept[len(kept.rstrip("\n")) :]
         cells[index]["source"] = source.splitlines(keepends=True) if isinstance(old, list) else source
-    return _encode_like(text, whole, data)
+    return _encode_in_same_format(text, whole, data)
 
 
-def _encode_like(before: str, whole: dict[str, Any], data: bytes) -> bytes:
+def _encode_in_same_format(before: str, whole: dict[str, Any], data: bytes) -> bytes:
     """Encodes a notebook as JSON in the formatting of the old file: its indentation, its escapes, its end."""
     second = before.split("\n", 2)[1] if "\n" in before.rstrip() else ""
     indent = len(second) - len(second.lstrip(" ")) or None

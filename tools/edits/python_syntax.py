@@ -13,9 +13,9 @@ from typing import Final
 from tools.edits.dialects.matching import TextEdit
 from tools.patterns import late
 
-_MAX_CHARS: Final = 48 * 1024
+_MAX_COMPILED_CHARS: Final = 48 * 1024
 """The interpreter is blocked while it compiles: 10 ms for this size."""
-_NAME: Final = "<edited text>"
+_COMPILED_FILE_NAME: Final = "<edited text>"
 _TOP_LEVEL_LINE_PATTERN: Final = late(r"^(?=[^\s#)\]}])", re.MULTILINE)
 _CONTINUING_KEYWORDS: Final = ("else", "elif", "except", "finally")
 _RELIABLE_MESSAGES_PATTERN: Final = late(
@@ -24,25 +24,25 @@ _RELIABLE_MESSAGES_PATTERN: Final = late(
 )
 
 
-def python_error(before: str, after: str, spans: Sequence[TextEdit]) -> tuple[int, str] | None:
+def find_new_python_error(before: str, after: str, spans: Sequence[TextEdit]) -> tuple[int, str] | None:
     """Returns the line (from 1) and the message of a Python syntax error that an edit caused, if the whole text
     compiled before."""
     if not spans:
         return None
     shift = sum(len(span.new_text) - (span.end - span.start) for span in spans[:-1])
-    start, end = _enclosing_statements(
+    start, end = _find_enclosing_statements(
         after, spans[0].start, spans[-1].start + shift + len(spans[-1].new_text)
     )
-    if end - start > _MAX_CHARS or _syntax_error(after[start:end]) is None:
+    if end - start > _MAX_COMPILED_CHARS or _find_syntax_error(after[start:end]) is None:
         return None
     # Apparently whole statements may be part of a larger one: the whole text decides.
-    if max(len(before), len(after)) > _MAX_CHARS:
+    if max(len(before), len(after)) > _MAX_COMPILED_CHARS:
         return None
-    found = _syntax_error(after)
-    return found if found is not None and _syntax_error(before) is None else None
+    found = _find_syntax_error(after)
+    return found if found is not None and _find_syntax_error(before) is None else None
 
 
-def _enclosing_statements(text: str, first: int, last: int) -> tuple[int, int]:
+def _find_enclosing_statements(text: str, first: int, last: int) -> tuple[int, int]:
     """Returns the range of whole top-level statements around the changed lines."""
     start = 0
     for match in _TOP_LEVEL_LINE_PATTERN.finditer(text, 0, first + 1):
@@ -54,10 +54,10 @@ def _enclosing_statements(text: str, first: int, last: int) -> tuple[int, int]:
     return start, len(text) if following is None else following.start()
 
 
-def _syntax_error(text: str) -> tuple[int, str] | None:
+def _find_syntax_error(text: str) -> tuple[int, str] | None:
     _ignore_warnings()
     try:
-        compile(text, _NAME, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+        compile(text, _COMPILED_FILE_NAME, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
     except SyntaxError as problem:
         if _RELIABLE_MESSAGES_PATTERN.search(problem.msg or "") is None:
             return None
@@ -70,4 +70,4 @@ def _syntax_error(text: str) -> tuple[int, str] | None:
 @cache
 def _ignore_warnings() -> None:
     """Suppresses warnings, so that checking prints nothing on the terminal."""
-    warnings.filterwarnings("ignore", module=re.escape(_NAME))
+    warnings.filterwarnings("ignore", module=re.escape(_COMPILED_FILE_NAME))

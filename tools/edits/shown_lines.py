@@ -12,7 +12,7 @@ class ShownLines(msgspec.Struct, frozen=True, kw_only=True):
     applied_edits: frozenset[tuple[str, str]] = frozenset()
     """Old and new texts of edits that were applied to this file."""
 
-    def contains(self, wanted: Sequence[str]) -> bool:
+    def contains_lines(self, wanted: Sequence[str]) -> bool:
         """Returns whether the model was shown these lines one after the other, at any position of the file."""
         if not wanted:
             return False
@@ -24,4 +24,4 @@ class ShownLines(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-NOTHING_SHOWN = ShownLines()
+NO_SHOWN_LINES = ShownLines()

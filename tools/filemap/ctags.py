@@ -8,16 +8,24 @@ import msgspec
 
 from tools.filemap.deadline import Deadline
 from tools.filemap.language_description import FoundSymbol
-from tools.filemap.one_line_text import MAX_SIGNATURE, one_line
-from tools.filemap.symbol_lists import nest_by_range
+from tools.filemap.one_line_text import MAX_SIGNATURE_CHARS, shorten_to_one_line
+from tools.filemap.symbol_lists import nest_symbols_by_range
 from tools.running.own_programs import find_own_program
-from tools.running.withheld_variables import child_variables
+from tools.running.withheld_variables import variables_for_children
 
-_MAX_OUTPUT = 32 * 1024 * 1024
-_POLL_INTERVAL = 0.05
+_MAX_CTAGS_OUTPUT_BYTES = 32 * 1024 * 1024
+_CTAGS_POLL_SECONDS = 0.05
 # Without N the output has no names; with -G ctags also evaluates `#!` lines and mode lines.
-_ARGUMENTS = ("--options=NONE", "--output-format=json", "--fields=NnKeSsl", "--sort=no", "-G", "-f", "-")
-_KIND_NAMES = {
+_CTAGS_ARGUMENTS = (
+    "--options=NONE",
+    "--output-format=json",
+    "--fields=NnKeSsl",
+    "--sort=no",
+    "-G",
+    "-f",
+    "-",
+)
+_SYMBOL_KIND_BY_CTAGS_KIND = {
     "func": "function",
     "prototype": "function",
     "def": "function",
@@ -37,7 +45,7 @@ class _CtagsTag(msgspec.Struct):
 
 
 @lru_cache(maxsize=1)
-def _find_program() -> str | None:
+def _find_ctags() -> str | None:
     """Returns the path of ctags, if it is Universal Ctags and can write JSON."""
     here = Path.cwd()
     path = find_own_program("ctags", outside=here) or find_own_program("universal-ctags", outside=here)
@@ -47,20 +55,20 @@ def _find_program() -> str | None:
     question = [path, "--options=NONE", "--list-features"]
     try:
         told = subprocess.run(
-            question, capture_output=True, timeout=5, check=False, cwd="/", env=child_variables()
+            question, capture_output=True, timeout=5, check=False, cwd="/", env=variables_for_children()
         )
     except (OSError, subprocess.SubprocessError):
         return None
     return path if b"json" in told.stdout else None
 
 
-def ctags_outline(path: Path, last_row: int, watch: Deadline) -> tuple[str, list[FoundSymbol]] | None:
+def outline_with_ctags(path: Path, last_row: int, watch: Deadline) -> tuple[str, list[FoundSymbol]] | None:
     """Returns the language and the symbols that ctags finds in a file; None if ctags is missing, does not know the
     language, or takes too long."""
-    program = _find_program()
+    program = _find_ctags()
     if program is None:
         return None
-    output = _run_ctags([program, *_ARGUMENTS, str(path.absolute())], watch)
+    output = _run_ctags([program, *_CTAGS_ARGUMENTS, str(path.absolute())], watch)
     if not output:
         return None
     decode = msgspec.json.Decoder(_CtagsTag).decode
@@ -71,7 +79,7 @@ def ctags_outline(path: Path, last_row: int, watch: Deadline) -> tuple[str, list
         except (ValueError, RecursionError):
             continue
     tags = [tag for tag in tags if tag.name and tag.line > 0]
-    return (tags[0].language, _symbols_from_tags(tags, last_row)) if tags else None
+    return (tags[0].language, _convert_ctags_tags(tags, last_row)) if tags else None
 
 
 def _run_ctags(command: list[str], watch: Deadline) -> bytes:
@@ -82,15 +90,15 @@ def _run_ctags(command: list[str], watch: Deadline) -> bytes:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd="/",
-            env=child_variables(),
+            env=variables_for_children(),
         )
     except OSError:
         return b""
     with running:
         while True:
             try:
-                output, _ = running.communicate(timeout=_POLL_INTERVAL)
-                return output[:_MAX_OUTPUT]
+                output, _ = running.communicate(timeout=_CTAGS_POLL_SECONDS)
+                return output[:_MAX_CTAGS_OUTPUT_BYTES]
             except subprocess.TimeoutExpired:
                 if watch.is_over:
                     running.kill()
@@ -98,32 +106,32 @@ def _run_ctags(command: list[str], watch: Deadline) -> bytes:
                     return b""
 
 
-def _symbols_from_tags(tags: list[_CtagsTag], last_row: int) -> list[FoundSymbol]:
+def _convert_ctags_tags(tags: list[_CtagsTag], last_row: int) -> list[FoundSymbol]:
     tags.sort(key=lambda tag: tag.line)
     drafts: list[FoundSymbol] = []
     for number, tag in enumerate(tags):
-        end = tag.end - 1 if tag.end >= tag.line else _guess_end_row(tags, number, last_row)
+        end = tag.end - 1 if tag.end >= tag.line else _guess_symbol_end_row(tags, number, last_row)
         drafts.append(
             FoundSymbol(
                 name=tag.name[:120],
-                kind=_KIND_NAMES.get(tag.kind, tag.kind or "tag"),
+                kind=_SYMBOL_KIND_BY_CTAGS_KIND.get(tag.kind, tag.kind or "tag"),
                 start=tag.line * 1000 + number % 1000,
                 start_row=tag.line - 1,
                 end_row=end,
-                signature=_signature(tag),
+                signature=_ctags_signature(tag),
             )
         )
-    return nest_by_range(drafts)
+    return nest_symbols_by_range(drafts)
 
 
-def _signature(tag: _CtagsTag) -> str:
+def _ctags_signature(tag: _CtagsTag) -> str:
     if not tag.signature:
         return ""
     space = "" if tag.signature.startswith("(") else " "
-    return one_line(f"{tag.name}{space}{tag.signature}", MAX_SIGNATURE)
+    return shorten_to_one_line(f"{tag.name}{space}{tag.signature}", MAX_SIGNATURE_CHARS)
 
 
-def _guess_end_row(tags: list[_CtagsTag], number: int, last_row: int) -> int:
+def _guess_symbol_end_row(tags: list[_CtagsTag], number: int, last_row: int) -> int:
     """Guesses the last row of a symbol for which ctags reports none: before the next symbol of the same kind and
     scope."""
     tag = tags[number]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 CancelSignal = threading.Event | Callable[[], bool] | None
 
 
-class TimeLimitReached(Exception):
+class MapTimeLimitReached(Exception):
     """Raised when the time allowed for a step of building a file map is over."""
 
 
@@ -19,7 +19,7 @@ class MapCancelled(OSError):
 
 class Deadline:
     def __init__(self, seconds: float, cancel: CancelSignal = None) -> None:
-        self._deadline = time.monotonic() + seconds
+        self._end_time = time.monotonic() + seconds
         self._is_cancelled = cancel.is_set if isinstance(cancel, threading.Event) else cancel
 
     @property
@@ -28,15 +28,15 @@ class Deadline:
 
     @property
     def is_over(self) -> bool:
-        return time.monotonic() > self._deadline or self.is_cancelled
+        return time.monotonic() > self._end_time or self.is_cancelled
 
     @property
     def seconds_left(self) -> float:
-        return max(0.0, self._deadline - time.monotonic())
+        return max(0.0, self._end_time - time.monotonic())
 
-    def check(self) -> None:
-        """Raises `MapCancelled` if the caller has cancelled the map, or `TimeLimitReached` if its time is over."""
+    def raise_if_over(self) -> None:
+        """Raises `MapCancelled` if the caller has cancelled the map, or `MapTimeLimitReached` if its time is over."""
         if self.is_cancelled:
             raise MapCancelled("The map was cancelled.")
-        if time.monotonic() > self._deadline:
-            raise TimeLimitReached
+        if time.monotonic() > self._end_time:
+            raise MapTimeLimitReached

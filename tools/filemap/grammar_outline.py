@@ -8,49 +8,51 @@ from tree_sitter import Node
 
 from tools.filemap.deadline import Deadline
 from tools.filemap.language_description import FoundSymbol, Language
-from tools.filemap.languages.test_titles import TEST_TITLE_PATTERNS, add_tests, find_titled_tests
-from tools.filemap.numbered_rules import numbered_rules
-from tools.filemap.parsing import parse
-from tools.filemap.symbol_lists import with_routes
+from tools.filemap.languages.test_titles import TEST_TITLE_PATTERNS, add_test_symbols, find_titled_tests
+from tools.filemap.numbered_rules import language_rules_by_id
+from tools.filemap.symbol_lists import add_route_symbols
+from tools.filemap.tree_sitter_parsing import parse_source
 from tools.filemap.tree_walk import TreeWalk
 
 
-class Outline(NamedTuple):
+class SourceOutline(NamedTuple):
     """The symbols and imports of one source."""
 
-    drafts: list[FoundSymbol]
+    symbols: list[FoundSymbol]
     imports: list[str]
-    has_errors: bool
+    has_syntax_errors: bool
 
 
-def outline_source(language: Language, source: bytes, watch: Deadline) -> Outline:
-    """Returns the symbols and imports of a source in a language with a grammar. Raises `TimeLimitReached` or
+def outline_with_grammar(language: Language, source: bytes, watch: Deadline) -> SourceOutline:
+    """Returns the symbols and imports of a source in a language with a grammar. Raises `MapTimeLimitReached` or
     `MapCancelled`."""
-    prepared = language.prepare(source, watch) if language.prepare is not None else source
-    plan, imports = numbered_rules(language.name), list[str]()
+    prepared = language.prepare_source(source, watch) if language.prepare_source is not None else source
+    plan, imports = language_rules_by_id(language.name), list[str]()
     walk = TreeWalk(plan, source, watch, imports)
-    tree = parse(plan.grammar, prepared, watch)
+    tree = parse_source(plan.grammar, prepared, watch)
     walk.run(tree)
     has_errors = tree.root_node.has_error
-    is_lost = has_errors and language.simplify is not None and _is_mostly_error(tree.root_node)
+    is_lost = has_errors and language.simplify_source is not None and _is_mostly_error(tree.root_node)
     titles = TEST_TITLE_PATTERNS.get(language.name)
     tests = (
-        find_titled_tests(source, titles, partial(_is_in_text, tree.root_node)) if titles is not None else []
+        find_titled_tests(source, titles, partial(_is_in_string_or_comment, tree.root_node))
+        if titles is not None
+        else []
     )
     del tree  # for a large source, the largest object in memory
-    drafts = walk.drafts
-    if is_lost and language.simplify is not None:
+    drafts = walk.symbols
+    if is_lost and language.simplify_source is not None:
         again = TreeWalk(plan, source, watch, imports)
-        again.run(parse(plan.grammar, language.simplify(prepared, watch), watch))
-        if len(again.drafts) > len(drafts):
-            drafts = again.drafts
-    if has_errors and language.recover is not None:
-        drafts = language.recover(drafts, prepared)
-    if language.finish is not None:
-        drafts = language.finish(drafts, source)
-    if language.routes is not None:
-        drafts = with_routes(drafts, source, language.routes(source))
-    return Outline(add_tests(drafts, tests), imports, has_errors)
+        again.run(parse_source(plan.grammar, language.simplify_source(prepared, watch), watch))
+        if len(again.symbols) > len(drafts):
+            drafts = again.symbols
+    if has_errors and language.recover_symbols is not None:
+        drafts = language.recover_symbols(drafts, prepared)
+    if language.finish_symbols is not None:
+        drafts = language.finish_symbols(drafts, source)
+    if language.find_routes is not None:
+        drafts = add_route_symbols(drafts, source, language.find_routes(source))
+    return SourceOutline(add_test_symbols(drafts, tests), imports, has_errors)
 
 
 def _is_mostly_error(root: Node) -> bool:
@@ -62,14 +64,14 @@ def _is_mostly_error(root: Node) -> bool:
     )
 
 
-def _is_in_text(root: Node, place: int) -> bool:
+def _is_in_string_or_comment(root: Node, place: int) -> bool:
     """Returns whether a byte position of a source is within a string or a comment."""
     node = root.descendant_for_byte_range(place, place + 1)
     while node is not None and not node.is_error:
-        if node.start_byte < place and any(word in node.type for word in _TEXT_NODE_WORDS):
+        if node.start_byte < place and any(word in node.type for word in _STRING_OR_COMMENT_NODE_WORDS):
             return True
         node = node.parent
     return False
 
 
-_TEXT_NODE_WORDS = ("string", "comment", "heredoc", "pod")
+_STRING_OR_COMMENT_NODE_WORDS = ("string", "comment", "heredoc", "pod")

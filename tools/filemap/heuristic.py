@@ -2,10 +2,10 @@
 
 import re
 
-from tools.filemap.deadline import Deadline, TimeLimitReached
+from tools.filemap.deadline import Deadline, MapTimeLimitReached
 from tools.filemap.language_description import FoundSymbol
-from tools.filemap.scanners.lines import source_lines
-from tools.filemap.scanners.nesting import OutlineBuilder
+from tools.filemap.scanners.outline_builder import OutlineBuilder
+from tools.filemap.scanners.source_lines import iterate_source_lines
 
 _DEFINITION_PATTERN = re.compile(
     rb"(?P<indent>[ \t]*)"
@@ -40,15 +40,16 @@ _LABEL_LINE_PATTERN = re.compile(rb"(?P<name>[A-Za-z_][\w -]{1,50}):[ \t]*$")
 _RESERVED_WORDS = frozenset(
     b"if for while switch catch return else do elif unless until foreach with and or not".split()
 )
-_KINDS_BY_KEYWORD = {"func": "function", "fun": "function", "fn": "function", "def": "function", "defp": "function",
+_SYMBOL_KIND_BY_KEYWORD = {"func": "function", "fun": "function", "fn": "function", "def": "function",
+          "defp": "function",
           "defun": "function", "sub": "function", "proc": "function", "subroutine": "function",
           "procedure": "procedure", "defmodule": "module", "defmacro": "macro", "typedef": "type"}  # fmt: skip
 _TAB_WIDTH = 8
-_MAX_LINE_BYTES = 2000
+_MAX_SCANNED_LINE_BYTES = 2000
 _MAX_SYMBOLS = 20_000
 
 
-def scan_heuristically(source: bytes, watch: Deadline) -> list[FoundSymbol]:
+def outline_heuristically(source: bytes, watch: Deadline) -> list[FoundSymbol]:
     """Finds the lines of a text that look like definitions or headings. At the time limit, it returns what was found
     until then."""
     found: list[tuple[int, FoundSymbol]] = []
@@ -56,43 +57,47 @@ def scan_heuristically(source: bytes, watch: Deadline) -> list[FoundSymbol]:
     is_after_blank, is_code = True, False
     last_row = 0
     try:
-        for row, start, line in source_lines(source, watch):
+        for row, start, line in iterate_source_lines(source, watch):
             text = line.rstrip()
             if text:
                 last_row = row
-                draft = _definition_in_line(text, row, start) if len(text) <= _MAX_LINE_BYTES else None
+                draft = (
+                    _find_definition_in_line(text, row, start)
+                    if len(text) <= _MAX_SCANNED_LINE_BYTES
+                    else None
+                )
                 is_code = is_code or draft is not None
                 if draft is None and is_after_blank and len(text) <= 120 and not text[:1].isspace():
-                    draft = _heading_in_line(text, row, start)
+                    draft = _find_heading_in_line(text, row, start)
                     if text.startswith(b"#"):
                         comments.add(row)
                 if draft is not None and len(found) < _MAX_SYMBOLS:
-                    found.append((_indent(text), draft))
+                    found.append((_indent_columns(text), draft))
             is_after_blank = not text
-    except TimeLimitReached:
+    except MapTimeLimitReached:
         pass
     if is_code:  # then `#` begins a comment, not a heading
         found = [each for each in found if each[1].start_row not in comments]
-    return _nest_by_indent(found, last_row)
+    return _nest_symbols_by_indent(found, last_row)
 
 
-def _indent(text: bytes) -> int:
+def _indent_columns(text: bytes) -> int:
     before = text[: len(text) - len(text.lstrip())]
     return len(before) + before.count(b"\t") * (_TAB_WIDTH - 1)
 
 
-def _definition_in_line(text: bytes, row: int, start: int) -> FoundSymbol | None:
+def _find_definition_in_line(text: bytes, row: int, start: int) -> FoundSymbol | None:
     match = _DEFINITION_PATTERN.match(text)
     if match is not None and not _is_prose(match):
         word = match["word"].decode().lower()
-        return _new_symbol(match["name"], _KINDS_BY_KEYWORD.get(word, word), text, row, start)
+        return _make_found_symbol(match["name"], _SYMBOL_KIND_BY_KEYWORD.get(word, word), text, row, start)
     match = _ASSIGNED_FUNCTION_PATTERN.match(text)
     if match is None:
         match = _BRACED_DEFINITION_PATTERN.match(text)
         if match is not None and not _PARAMETERS_PATTERN.fullmatch(match["arguments"]):
             return None
     if match is not None and match["name"].lower() not in _RESERVED_WORDS:
-        return _new_symbol(match["name"], "function", text, row, start)
+        return _make_found_symbol(match["name"], "function", text, row, start)
     return None
 
 
@@ -104,25 +109,25 @@ def _is_prose(match: re.Match[bytes]) -> bool:
     )
 
 
-def _heading_in_line(text: bytes, row: int, start: int) -> FoundSymbol | None:
+def _find_heading_in_line(text: bytes, row: int, start: int) -> FoundSymbol | None:
     match = _HEADING_PATTERN.match(text)
     if match is None and (_CAPITALS_HEADING_PATTERN.match(text) or _NUMBERED_HEADING_PATTERN.match(text)):
-        return _new_symbol(text, "heading", text, row, start)
+        return _make_found_symbol(text, "heading", text, row, start)
     match = match or _LABEL_LINE_PATTERN.match(text)
-    return _new_symbol(match["name"], "heading", text, row, start) if match is not None else None
+    return _make_found_symbol(match["name"], "heading", text, row, start) if match is not None else None
 
 
-def _new_symbol(name: bytes, kind: str, text: bytes, row: int, start: int) -> FoundSymbol:
+def _make_found_symbol(name: bytes, kind: str, text: bytes, row: int, start: int) -> FoundSymbol:
     signature = " ".join(text.decode("utf-8", "replace").split())[:120].rstrip(" {:")
     shown = name.decode("utf-8", "replace").strip().rstrip(":.!?*") or name.decode("utf-8", "replace")
     return FoundSymbol(name=shown, kind=kind, start=start, start_row=row, end_row=row, signature=signature)
 
 
-def _nest_by_indent(found: list[tuple[int, FoundSymbol]], last_row: int) -> list[FoundSymbol]:
+def _nest_symbols_by_indent(found: list[tuple[int, FoundSymbol]], last_row: int) -> list[FoundSymbol]:
     """Sets the ends and parents of symbols by their indentation: each ends before the next one that is not indented
     deeper."""
     nested = OutlineBuilder()
     for indent, draft in found:
         nested.open_symbol(indent, draft.name, draft.kind, draft.start_row, draft.start, draft.signature)
     nested.close_symbols(0, last_row)
-    return nested.drafts
+    return nested.symbols

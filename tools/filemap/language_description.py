@@ -25,14 +25,14 @@ class NodeContext:
         self.ascii_text = source.decode("ascii") if source.isascii() else None
         """Most sources: their bytes are their letters, and a part of a text costs half of decoding it."""
 
-    def text_between(self, start: int, end: int) -> str:
+    def source_between(self, start: int, end: int) -> str:
         """Returns the source text between two byte positions."""
         if self.ascii_text is not None:
             return self.ascii_text[start:end]
         return self.source[start:end].decode("utf-8", "replace")
 
     def text(self, node: Node) -> str:
-        return self.text_between(node.start_byte, node.end_byte)
+        return self.source_between(node.start_byte, node.end_byte)
 
     def ancestor_type(self, steps: int = 0) -> str:
         """Returns the type of the ancestor node that many steps above the parent (0: the parent). Cheaper than
@@ -58,8 +58,8 @@ class NamedNode(NamedTuple):
     signature: str = ""
 
 
-FoundNames = None | str | Node | NamedNode | list[Node] | list[NamedNode]
-NameRule = Callable[[Node, NodeContext], FoundNames]
+NameRuleResult = None | str | Node | NamedNode | list[Node] | list[NamedNode]
+NameRule = Callable[[Node, NodeContext], NameRuleResult]
 
 
 class DefinitionWord(NamedTuple):
@@ -70,7 +70,7 @@ class DefinitionWord(NamedTuple):
     context_pattern: re.Pattern[bytes] | None = None
 
 
-def definition_words(*written: bytes) -> tuple[DefinitionWord, ...]:
+def make_definition_words(*written: bytes) -> tuple[DefinitionWord, ...]:
     return tuple(DefinitionWord(word) for word in written)
 
 
@@ -88,7 +88,7 @@ class FoundSymbol(msgspec.Struct, gc=False):
     signature: str = ""
     modifiers: tuple[str, ...] = ()
     doc: str = ""
-    lead_row: int = -1
+    decorator_row: int = -1
     scope: str = ""
     """Name of the type that the symbol belongs to, if it is defined outside of it."""
     node_type: str = ""
@@ -99,20 +99,20 @@ class FoundRoute(msgspec.Struct, frozen=True):
 
     start: int
     end: int
-    verb: str
+    http_verb: str
     path: str
-    handler: str
+    handler_name: str
 
 
 class NodeRule(msgspec.Struct, frozen=True):
     kind: str
-    name: str | NameRule = "name"
+    name_rule: str | NameRule = "name"
     """A field of the node, or a function that returns the name (None: this node is no symbol)."""
     is_leaf: bool = False
     """Whether the node's children are skipped."""
-    body: str = "body"
+    body_field: str = "body"
     """The field that ends the signature."""
-    value: str = ""
+    value_field: str = ""
     """The field whose `body` ends the signature: `const f = () => {…}`."""
 
 
@@ -122,18 +122,18 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     """The name for people, if it is not `name` capitalised."""
     grammar_name: str = ""
     """Name of the bundled grammar, if it differs."""
-    rules: Mapping[str, NodeRule]
-    enter: frozenset[str]
+    node_rules: Mapping[str, NodeRule]
+    entered_nodes: frozenset[str]
     """Nodes whose children are visited although they are no symbols."""
-    comments: frozenset[str] = frozenset({"comment", "line_comment", "block_comment"})
-    wrappers: frozenset[str] = frozenset()
+    comment_nodes: frozenset[str] = frozenset({"comment", "line_comment", "block_comment"})
+    wrapper_nodes: frozenset[str] = frozenset()
     """Nodes around a declaration that belong to it: `export …`, `template <…>`, decorators."""
-    is_wrapper_start: bool = True
-    """Whether the symbol begins with its wrapper; otherwise that line is only its `lead_line`."""
-    between: frozenset[str] = frozenset()
+    starts_at_wrapper: bool = True
+    """Whether the symbol begins with its wrapper; otherwise that line is only its `decorator_line`."""
+    attribute_nodes: frozenset[str] = frozenset()
     """Nodes allowed between a comment and its declaration, such as attributes; they belong to the declaration too."""
-    imports: Mapping[str, str | NameRule] = {}
-    modifiers: frozenset[str] = frozenset()
+    import_rules: Mapping[str, str | NameRule] = {}
+    modifier_words: frozenset[str] = frozenset()
     exporting_modifiers: frozenset[str] = frozenset()
     """Modifiers that mean `exported`."""
     export_rule: Callable[[FoundSymbol, bytes], bool] | None = None
@@ -141,21 +141,21 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     has_type_before_name: bool = False
     """Whether the signature begins before the name (`static int f(int a)`)."""
     has_decorators: bool = False
-    inner_doc: Callable[[bytes, int], str] | None = None
+    find_inner_doc: Callable[[bytes, int], str] | None = None
     """Returns the docstring of a body that begins at this byte."""
-    prepare: Callable[[bytes, Deadline], bytes] | None = None
+    prepare_source: Callable[[bytes, Deadline], bytes] | None = None
     """Blanks out text that the grammar cannot know, such as macros; lengths and lines must not change."""
-    simplify: Callable[[bytes, Deadline], bytes] | None = None
+    simplify_source: Callable[[bytes, Deadline], bytes] | None = None
     """Returns the text with less structure, parsed instead if the grammar fails on the whole."""
-    recover: Callable[[list[FoundSymbol], bytes], list[FoundSymbol]] | None = None
+    recover_symbols: Callable[[list[FoundSymbol], bytes], list[FoundSymbol]] | None = None
     """Restores symbols lost to syntax errors; called before `finish`."""
-    finish: Callable[[list[FoundSymbol], bytes], list[FoundSymbol]] | None = None
+    finish_symbols: Callable[[list[FoundSymbol], bytes], list[FoundSymbol]] | None = None
     """Applies what only the whole list shows: merged clauses, receivers, section ends."""
-    routes: Callable[[bytes], Iterator[FoundRoute]] | None = None
+    find_routes: Callable[[bytes], Iterator[FoundRoute]] | None = None
     """Finds web routes in the whole text, including bodies."""
     definition_filter: Callable[[AncestorTypes], tuple[DefinitionWord, ...] | None] | None = None
     """Restricts the search inside a node to children that contain one of these words: bodies define little else."""
-    max_line_bytes: int = 0
+    max_outlined_line_bytes: int = 0
     """Longer lines are not outlined (0: all are), because generated one-line code has no useful positions."""
 
     @property
@@ -167,20 +167,21 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
         return self.grammar_name or self.name
 
 
-MAX_PACKED_LINE = 10_000
-"""For `max_line_bytes`: bundles have lines of megabytes, one-letter names and trees of forty times their size."""
+MAX_LINE_BYTES_OF_SCRIPTS = 10_000
+"""For `max_outlined_line_bytes`: bundles have lines of megabytes, one-letter names and trees of forty times their
+size."""
 
 
 def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def first_child(node: Node) -> Node | None:
+def first_named_child(node: Node) -> Node | None:
     """Returns the first named child of a syntax node, or None (`named_child(0)` would raise)."""
     return node.named_child(0) if node.named_child_count else None
 
 
-def last_child(node: Node) -> Node | None:
+def last_named_child(node: Node) -> Node | None:
     return node.named_child(node.named_child_count - 1) if node.named_child_count else None
 
 
@@ -189,20 +190,20 @@ def child_of_type(node: Node, *types: str) -> Node | None:
     return next((child for child in node.named_children if child.type in types), None)
 
 
-def first_of_types(*types: str) -> NameRule:
+def child_name_rule(*types: str) -> NameRule:
     return lambda node, _place: child_of_type(node, *types)
 
 
-def fixed_name(name: str) -> NameRule:
+def fixed_name_rule(name: str) -> NameRule:
     return lambda _node, _place: name
 
 
-def name_or_default(other: str) -> NameRule:
+def default_name_rule(other: str) -> NameRule:
     """Returns a rule that names a symbol by its node's name field, or `other` if it has none."""
     return lambda node, _place: node.child_by_field_name("name") or other
 
 
-def method_inside(*owners: str) -> NameRule:
+def method_rule_inside(*owners: str) -> NameRule:
     """Returns a rule for function nodes, which makes them methods inside of these node types."""
 
     def rule(node: Node, place: NodeContext) -> NamedNode | None:
@@ -216,25 +217,25 @@ def method_inside(*owners: str) -> NameRule:
     return rule
 
 
-def name_of_function(node: Node, _place: NodeContext) -> Node | None:
+def name_assigned_function(node: Node, _place: NodeContext) -> Node | None:
     """Names a function that is assigned to a name: returns `name` of `name = function(…)`."""
     value = node.child_by_field_name("value")
     is_function = value is not None and value.type == "function_definition"
     return node.child_by_field_name("name") if is_function else None
 
 
-def header_line(node: Node, place: NodeContext, limit: int = 80, until: str = "{") -> str:
+def first_line_of_node(node: Node, place: NodeContext, limit: int = 80, until: str = "{") -> str:
     """Returns the first line of a syntax node's text, without the start of its body."""
-    line = place.text_between(node.start_byte, min(node.end_byte, node.start_byte + _MAX_HEADER_BYTES)).split(
-        "\n", 1
-    )[0]
+    line = place.source_between(
+        node.start_byte, min(node.end_byte, node.start_byte + _MAX_HEADER_BYTES)
+    ).split("\n", 1)[0]
     return line.split(until, 1)[0].strip()[:limit] if until else line.strip()[:limit]
 
 
 _MAX_HEADER_BYTES = 2000
 
 
-def first_descendant(*types: str) -> NameRule:
+def descendant_name_rule(*types: str) -> NameRule:
     """Returns a rule that names a symbol by its first descendant node of one of these types, nearest level first."""
     wanted = frozenset(types)
 

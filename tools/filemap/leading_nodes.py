@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
-_MAX_DISTANCE = 4096
-_MAX_LINE = 120
+_MAX_COMMENT_DISTANCE_BYTES = 4096
+_MAX_BYTES_BEFORE_COMMENT = 120
 
 
 class LeadingNodes(NamedTuple):
@@ -14,20 +14,20 @@ class LeadingNodes(NamedTuple):
     start: int
     row: int
     comment: Node | None
-    is_first: bool = True
+    is_first_declaration: bool = True
     """Of several declarations in one wrapper, only the first begins with it."""
 
     @staticmethod
     def before(wrapper: Node, above: "CommentTracker | None") -> "LeadingNodes":
         start = wrapper.start_byte
         return LeadingNodes(
-            start, wrapper.start_point[0], above.comment_of(start) if above is not None else None
+            start, wrapper.start_point[0], above.comment_above(start) if above is not None else None
         )
 
     def without_start(self) -> "LeadingNodes":
         """Returns the leading nodes for the second and later declarations in one wrapper, which do not begin with the
         wrapper."""
-        return self._replace(is_first=False) if self.is_first else self
+        return self._replace(is_first_declaration=False) if self.is_first_declaration else self
 
 
 class CommentTracker:
@@ -35,21 +35,21 @@ class CommentTracker:
 
     Called for every comment: distance is measured by counting line ends, which is cheaper than a node's rows."""
 
-    __slots__ = ("_between", "_comment", "_end", "_first", "_source")
+    __slots__ = ("_attribute_node_ids", "_comment", "_end_byte", "_first_attribute", "_source")
 
     def __init__(self, between: frozenset[int], source: bytes) -> None:
-        self._between = between
+        self._attribute_node_ids = between
         self._source = source
         self._comment: Node | None = None
-        self._end = -1
-        self._first: Node | None = None
+        self._end_byte = -1
+        self._first_attribute: Node | None = None
 
     def add(self, node: Node, kind: int) -> None:
         start = node.start_byte
         is_apart = not self._is_adjacent(start)
-        if kind in self._between:
-            if is_apart or self._first is None:
-                self._first = node
+        if kind in self._attribute_node_ids:
+            if is_apart or self._first_attribute is None:
+                self._first_attribute = node
             if is_apart:
                 self._comment = None
         else:
@@ -58,26 +58,29 @@ class CommentTracker:
             if is_apart or self._comment is None:
                 self._comment = node
             if is_apart:
-                self._first = None
+                self._first_attribute = None
         end = node.end_byte
-        self._end = end - 1 if self._source[end - 1 : end] == b"\n" else end
+        self._end_byte = end - 1 if self._source[end - 1 : end] == b"\n" else end
 
     def _is_adjacent(self, start: int) -> bool:
         """Returns whether a position is on the line where the last comment or attribute ends, or on the next."""
-        return 0 <= self._end > start - _MAX_DISTANCE and self._source.count(b"\n", self._end, start) < 2
+        return (
+            0 <= self._end_byte > start - _MAX_COMMENT_DISTANCE_BYTES
+            and self._source.count(b"\n", self._end_byte, start) < 2
+        )
 
     def _is_trailing_comment(self, start: int) -> bool:
         """Returns whether the comment follows code on its line: then it belongs to that code."""
-        before = self._source[max(0, start - _MAX_LINE) : start]
+        before = self._source[max(0, start - _MAX_BYTES_BEFORE_COMMENT) : start]
         return bool(before[before.rfind(b"\n") + 1 :].strip())
 
-    def comment_of(self, start: int) -> Node | None:
+    def comment_above(self, start: int) -> Node | None:
         """Returns the comment directly above a declaration at `start`."""
         return self._comment if self._comment is not None and self._is_adjacent(start) else None
 
-    def leading_nodes(self, start: int) -> "tuple[Node | None, Node | None]":
+    def comment_and_attribute_above(self, start: int) -> "tuple[Node | None, Node | None]":
         """Returns the comment, and the first attribute, directly above a declaration at `start`."""
-        return (self._comment, self._first) if self._is_adjacent(start) else (None, None)
+        return (self._comment, self._first_attribute) if self._is_adjacent(start) else (None, None)
 
 
 def last_row_with_text(node: Node, start_row: int, source: bytes) -> int:

@@ -7,40 +7,40 @@ from typing import NamedTuple
 from tree_sitter import Language as Grammar
 
 from tools.filemap.language_description import Language, NameRule, NodeRule
-from tools.filemap.languages.registry import language_named
-from tools.filemap.parsing import load_grammar
+from tools.filemap.languages.language_registry import language_named
+from tools.filemap.tree_sitter_parsing import load_grammar
 
-_ERROR_NODE = 0xFFFF
+_ERROR_NODE_ID = 0xFFFF
 
 
-class NumberedRule(NamedTuple):
+class NodeRuleById(NamedTuple):
     """A rule for a syntax node whose fields are numbers of the grammar (0: the grammar has no such field)."""
 
-    name: int
+    name_field_id: int
     name_rule: NameRule | None
-    body: int
-    value: int
+    body_field_id: int
+    value_field_id: int
     kind: str
     node_type: str
     is_leaf: bool
 
 
-class NumberedRules(NamedTuple):
+class LanguageRulesById(NamedTuple):
     """The description of a language with node types as numbers of its grammar."""
 
     language: Language
     grammar: Grammar
-    types: dict[int, str]
-    rules: dict[int, NumberedRule]
-    enter: frozenset[int]
-    wrappers: frozenset[int]
-    between: frozenset[int]
-    imports: dict[int, str | NameRule]
-    attached: frozenset[int]
+    node_type_names: dict[int, str]
+    rules: dict[int, NodeRuleById]
+    entered_node_ids: frozenset[int]
+    wrapper_node_ids: frozenset[int]
+    attribute_node_ids: frozenset[int]
+    import_rules: dict[int, str | NameRule]
+    attached_node_ids: frozenset[int]
 
 
 @cache
-def _node_type_ids(grammar_name: str) -> dict[str, list[int]]:
+def _node_ids_by_type(grammar_name: str) -> dict[str, list[int]]:
     grammar = load_grammar(grammar_name)
     ids: dict[str, list[int]] = {}
     for number in range(grammar.node_kind_count):
@@ -51,48 +51,50 @@ def _node_type_ids(grammar_name: str) -> dict[str, list[int]]:
 
 
 @cache
-def _node_type_names(grammar_name: str) -> dict[int, str]:
+def _node_types_by_id(grammar_name: str) -> dict[int, str]:
     """Returns the names of a grammar's node types by number."""
     grammar = load_grammar(grammar_name)
     names = {number: grammar.node_kind_for_id(number) or "" for number in range(grammar.node_kind_count)}
-    return {**names, _ERROR_NODE: "ERROR"}
+    return {**names, _ERROR_NODE_ID: "ERROR"}
 
 
 @cache
-def numbered_rules(name: str) -> NumberedRules:
+def language_rules_by_id(name: str) -> LanguageRulesById:
     """Translates a language's description into the node type numbers of its grammar."""
     language = language_named(name)
-    ids, grammar = _node_type_ids(language.grammar), load_grammar(language.grammar)
+    ids, grammar = _node_ids_by_type(language.grammar), load_grammar(language.grammar)
 
     def numbers(kinds: Iterable[str]) -> frozenset[int]:
         return frozenset(number for kind in kinds for number in ids.get(kind, ()))
 
-    return NumberedRules(
+    return LanguageRulesById(
         language=language,
         grammar=grammar,
-        types=_node_type_names(language.grammar),
+        node_type_names=_node_types_by_id(language.grammar),
         rules={
-            number: _number_rule(rule, kind, grammar)
-            for kind, rule in language.rules.items()
+            number: _node_rule_by_id(rule, kind, grammar)
+            for kind, rule in language.node_rules.items()
             for number in ids.get(kind, ())
         },
-        enter=numbers(language.enter) | {_ERROR_NODE},
-        wrappers=numbers(language.wrappers),
-        between=numbers(language.between),
-        imports={number: rule for kind, rule in language.imports.items() for number in ids.get(kind, ())},
-        attached=numbers(language.comments) | numbers(language.between),
+        entered_node_ids=numbers(language.entered_nodes) | {_ERROR_NODE_ID},
+        wrapper_node_ids=numbers(language.wrapper_nodes),
+        attribute_node_ids=numbers(language.attribute_nodes),
+        import_rules={
+            number: rule for kind, rule in language.import_rules.items() for number in ids.get(kind, ())
+        },
+        attached_node_ids=numbers(language.comment_nodes) | numbers(language.attribute_nodes),
     )
 
 
-def _number_rule(rule: NodeRule, kind: str, grammar: Grammar) -> NumberedRule:
+def _node_rule_by_id(rule: NodeRule, kind: str, grammar: Grammar) -> NodeRuleById:
     def field(name: str) -> int:
         return (grammar.field_id_for_name(name) or 0) if name else 0
 
-    return NumberedRule(
-        name=field(rule.name) if isinstance(rule.name, str) else 0,
-        name_rule=None if isinstance(rule.name, str) else rule.name,
-        body=field(rule.body),
-        value=field(rule.value),
+    return NodeRuleById(
+        name_field_id=field(rule.name_rule) if isinstance(rule.name_rule, str) else 0,
+        name_rule=None if isinstance(rule.name_rule, str) else rule.name_rule,
+        body_field_id=field(rule.body_field),
+        value_field_id=field(rule.value_field),
         kind=rule.kind,
         node_type=kind,
         is_leaf=rule.is_leaf,

@@ -2,15 +2,15 @@
 
 import re
 
-MAX_SHOWN_NAME = 120
+MAX_SHOWN_NAME_CHARS = 120
 """Length of a name when shown."""
-MAX_NAME_LENGTH = 2_000
+MAX_STORED_NAME_CHARS = 2_000
 """Length of a name when stored: programs need whole names."""
-MAX_SIGNATURE = 160
-_MAX_DOC = 120
+MAX_SIGNATURE_CHARS = 160
+_MAX_DOC_CHARS = 120
 _BRACKET_PATTERN = re.compile(r"[()\[\]{\n]")
 _LEADING_WORD_PATTERN = re.compile(r"(?:@[\w.]+(?:\([^()]*\))?|\[[^\[\]]*\]|#define|(?P<word>\w+))\s+(?=\S)")
-_KIND_WORDS = frozenset(
+_DECLARATION_KEYWORDS = frozenset(
     [
         "class",
         "struct",
@@ -51,14 +51,14 @@ _LEADING_COMMENT_MARKS = " \t\r\n/*!#;%-={}|\"'"
 _COMMENT_MARGIN_MARKS = " \t\r/*!#;%-{}|\"'"
 
 
-def unquoted(name: str) -> str:
+def strip_name_quotes(name: str) -> str:
     """Removes the quotes around a symbol's name; primes at its end belong to it."""
     while len(name) > 1 and name[0] == name[-1] and name[0] in "\"'`":
         name = name[1:-1]
     return name
 
 
-def one_line(text: str, limit: int) -> str:
+def shorten_to_one_line(text: str, limit: int) -> str:
     if text.isidentifier() and len(text) <= limit:
         return text
     if len(text) > 4 * limit:
@@ -69,30 +69,35 @@ def one_line(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def one_line_header(text: str, *, is_cut: bool) -> str:
+def one_line_declaration(text: str, *, is_cut: bool) -> str:
     """Returns a declaration on one line, without the start of its body and comments before that."""
-    if len(text) <= MAX_SIGNATURE and (is_cut or "{" not in text) and "  " not in text and text.isprintable():
+    if (
+        len(text) <= MAX_SIGNATURE_CHARS
+        and (is_cut or "{" not in text)
+        and "  " not in text
+        and text.isprintable()
+    ):
         # Nearly all headers: no joining or shortening is needed.
         text = text.strip()
-        return _without_body_opener(text) if text and text[-1] in _HEADER_END_CHARACTERS else text
+        return _strip_body_opener(text) if text and text[-1] in _HEADER_END_CHARACTERS else text
     if not is_cut:
         if "\n" in text or "{" in text:
-            text = _before_body(text)
+            text = _cut_before_body(text)
     elif "\n" in text and ("#" in text or "//" in text):
-        text = _without_last_comments(text)
+        text = _strip_last_comments(text)
     if "\n" in text:
         text = _LINE_COMMENT_PATTERN.sub("", text)
     text = text.strip()
     if text and text[-1] in _HEADER_END_CHARACTERS:
-        text = _without_body_opener(text)
-    return one_line(text, MAX_SIGNATURE)
+        text = _strip_body_opener(text)
+    return shorten_to_one_line(text, MAX_SIGNATURE_CHARS)
 
 
-def _without_body_opener(text: str) -> str:
+def _strip_body_opener(text: str) -> str:
     return text.rstrip("{:=;, \t\r\n").removesuffix("=>").removesuffix(" is").removesuffix(" do").rstrip()
 
 
-def _without_last_comments(text: str) -> str:
+def _strip_last_comments(text: str) -> str:
     """Removes comments between a declaration's header and its body."""
     lines = text.rstrip().split("\n")
     while len(lines) > 1 and (not (last := lines[-1].lstrip()) or last.startswith(("#", "//"))):
@@ -104,7 +109,7 @@ def _without_last_comments(text: str) -> str:
     return "\n".join(lines)
 
 
-def strip_modifiers(text: str, modifiers: frozenset[str]) -> str:
+def strip_declaration_modifiers(text: str, modifiers: frozenset[str]) -> str:
     """Removes leading modifiers, annotations and keywords from a declaration, which the symbol states elsewhere."""
     while True:
         match = _LEADING_WORD_PATTERN.match(text)
@@ -112,18 +117,18 @@ def strip_modifiers(text: str, modifiers: frozenset[str]) -> str:
             return text
         word = match["word"]
         if word == "template":
-            text = _after_angle_brackets(text[match.end() :])
+            text = _skip_angle_brackets(text[match.end() :])
         elif (
             word is None
             or word in modifiers
-            or (word in _KIND_WORDS and not _TYPE_REFERENCE_PATTERN.match(text))
+            or (word in _DECLARATION_KEYWORDS and not _TYPE_REFERENCE_PATTERN.match(text))
         ):
             text = text[match.end() :]
         else:
             return text
 
 
-def _after_angle_brackets(text: str) -> str:
+def _skip_angle_brackets(text: str) -> str:
     depth = 0
     for at, mark in enumerate(text):
         depth += (mark == "<") - (mark == ">")
@@ -132,7 +137,7 @@ def _after_angle_brackets(text: str) -> str:
     return text
 
 
-def _before_body(text: str) -> str:
+def _cut_before_body(text: str) -> str:
     """Cuts a declaration at the first brace that is no argument, or at the end of the line on which all brackets are
     closed."""
     depth = 0
@@ -154,5 +159,5 @@ def first_doc_line(comment: str) -> str:
     for match in _COMMENT_TEXT_PATTERN.finditer(comment.lstrip(_LEADING_COMMENT_MARKS)):
         said = match[0].rstrip(_COMMENT_MARGIN_MARKS).removesuffix("*)").rstrip(_COMMENT_MARGIN_MARKS)
         if len(said) > 1:
-            return one_line(said, _MAX_DOC)
+            return shorten_to_one_line(said, _MAX_DOC_CHARS)
     return ""

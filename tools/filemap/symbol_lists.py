@@ -6,10 +6,10 @@ from itertools import accumulate, islice
 
 from tools.filemap.language_description import FoundRoute, FoundSymbol
 
-_MAX_ROUTES = 2000
+_MAX_ROUTE_SYMBOLS = 2000
 
 
-def without_symbols(drafts: list[FoundSymbol], removed: Collection[int]) -> list[FoundSymbol]:
+def remove_symbols(drafts: list[FoundSymbol], removed: Collection[int]) -> list[FoundSymbol]:
     """Returns a list of symbols without some of them; their children move to the nearest remaining ancestor."""
     if not removed:
         return drafts
@@ -28,9 +28,9 @@ def without_symbols(drafts: list[FoundSymbol], removed: Collection[int]) -> list
     return kept
 
 
-def in_file_order(drafts: list[FoundSymbol]) -> list[FoundSymbol]:
+def sort_in_file_order(drafts: list[FoundSymbol]) -> list[FoundSymbol]:
     """Returns symbols sorted by position, each before the symbols that it contains."""
-    if _is_ordered(drafts):
+    if _is_in_file_order(drafts):
         return drafts
     keys = [(draft.start << 32) - draft.end_row for draft in drafts]
     order = sorted(range(len(drafts)), key=keys.__getitem__)
@@ -43,7 +43,7 @@ def in_file_order(drafts: list[FoundSymbol]) -> list[FoundSymbol]:
     return [drafts[index] for index in order]
 
 
-def _is_ordered(drafts: list[FoundSymbol]) -> bool:
+def _is_in_file_order(drafts: list[FoundSymbol]) -> bool:
     before = -(1 << 32)
     for draft in drafts:
         key = (draft.start << 32) - draft.end_row
@@ -53,11 +53,11 @@ def _is_ordered(drafts: list[FoundSymbol]) -> bool:
     return True
 
 
-def merge_clauses(
+def merge_function_clauses(
     drafts: list[FoundSymbol], is_same: Callable[[FoundSymbol, FoundSymbol], bool]
 ) -> list[FoundSymbol]:
     """Merges neighbouring symbols that are clauses of the same function."""
-    drafts = in_file_order(drafts)
+    drafts = sort_in_file_order(drafts)
     last: dict[int, int] = {}
     removed: dict[int, int] = {}
     for index, draft in enumerate(drafts):
@@ -71,12 +71,12 @@ def merge_clauses(
             removed[index] = before
         else:
             last[parent] = index
-    return without_symbols(drafts, removed.keys())
+    return remove_symbols(drafts, removed.keys())
 
 
-def nest_by_range(drafts: list[FoundSymbol]) -> list[FoundSymbol]:
+def nest_symbols_by_range(drafts: list[FoundSymbol]) -> list[FoundSymbol]:
     """Sets the parent of each symbol to the smallest symbol around it."""
-    drafts = in_file_order(drafts)
+    drafts = sort_in_file_order(drafts)
     open_: list[int] = []
     for index, draft in enumerate(drafts):
         while open_ and drafts[open_[-1]].end_row < draft.start_row:
@@ -86,7 +86,7 @@ def nest_by_range(drafts: list[FoundSymbol]) -> list[FoundSymbol]:
     return drafts
 
 
-def attach_by_scope(drafts: list[FoundSymbol], kinds: Collection[str]) -> list[FoundSymbol]:
+def attach_symbols_by_scope(drafts: list[FoundSymbol], kinds: Collection[str]) -> list[FoundSymbol]:
     """Attaches symbols whose `scope` names a type of this file to that type."""
     types: dict[str, int] = {}
     for index, draft in enumerate(drafts):
@@ -100,7 +100,7 @@ def attach_by_scope(drafts: list[FoundSymbol], kinds: Collection[str]) -> list[F
     return drafts
 
 
-def mark_methods(drafts: list[FoundSymbol], owners: Collection[str]) -> list[FoundSymbol]:
+def turn_functions_into_methods(drafts: list[FoundSymbol], owners: Collection[str]) -> list[FoundSymbol]:
     """Turns functions inside of one of these kinds into methods."""
     for draft in drafts:
         if draft.kind == "function" and draft.parent >= 0 and drafts[draft.parent].kind in owners:
@@ -108,25 +108,27 @@ def mark_methods(drafts: list[FoundSymbol], owners: Collection[str]) -> list[Fou
     return drafts
 
 
-def with_routes(drafts: list[FoundSymbol], source: bytes, routes: Iterable[FoundRoute]) -> list[FoundSymbol]:
+def add_route_symbols(
+    drafts: list[FoundSymbol], source: bytes, routes: Iterable[FoundRoute]
+) -> list[FoundSymbol]:
     """Adds web routes to a file's symbols, each below the innermost symbol around it."""
-    found = list(islice(routes, _MAX_ROUTES))
+    found = list(islice(routes, _MAX_ROUTE_SYMBOLS))
     if not found:
         return drafts
     rows = list(accumulate((len(line) + 1 for line in source.split(b"\n")), initial=0))
     known = drafts[:]
     for route in found:
         first, last = bisect_right(rows, route.start) - 1, bisect_right(rows, route.end - 1) - 1
-        name = f"{route.verb} {route.path}".strip()
-        signature = f"{name} → {route.handler}" if route.handler else name
-        around = _innermost_symbol(known, first)
+        name = f"{route.http_verb} {route.path}".strip()
+        signature = f"{name} → {route.handler_name}" if route.handler_name else name
+        around = _innermost_symbol_at_row(known, first)
         drafts.append(
             FoundSymbol(name, "route", rows[first], first, last, around, signature, node_type="route")
         )
     return drafts
 
 
-def _innermost_symbol(drafts: list[FoundSymbol], row: int) -> int:
+def _innermost_symbol_at_row(drafts: list[FoundSymbol], row: int) -> int:
     """Returns the smallest symbol that begins before the row and ends after it."""
     around = (at for at, draft in enumerate(drafts) if draft.start_row < row <= draft.end_row)
     return min(around, key=lambda at: (drafts[at].end_row - drafts[at].start_row, -at), default=-1)

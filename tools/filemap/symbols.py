@@ -19,7 +19,7 @@ class Symbol(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=Fals
     """Words such as `exported`, `async`, `static`, and decorators as `@name`."""
     doc: str = ""
     """First line of its comment or docstring."""
-    lead_line: int | None = None
+    decorator_line: int | None = None
     """First line of its decorators, if above `start_line`."""
 
     @property
@@ -27,14 +27,14 @@ class Symbol(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=Fals
         return "exported" in self.modifiers
 
 
-_MINOR_KINDS = frozenset(
+_ONE_LINE_SYMBOL_KINDS = frozenset(
     ("field", "variable", "constant", "property", "import", "key", "attribute", "element", "member", "value")
 )
 
 
-def is_minor(symbol: Symbol) -> bool:
+def is_one_line_member(symbol: Symbol) -> bool:
     """Returns whether a symbol is a one-line field or variable, which is the last to get room in a map."""
-    return symbol.start_line == symbol.end_line and symbol.kind in _MINOR_KINDS
+    return symbol.start_line == symbol.end_line and symbol.kind in _ONE_LINE_SYMBOL_KINDS
 
 
 class FileMap(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,23 +59,23 @@ def find_symbol(file_map: FileMap, name: str) -> list[Symbol]:
     """Returns the symbols of a file map that `name` can mean: `parse`, or with its owner, `Parser.parse`. The whole
     name wins over its last part, exact case over any case; all overloads are returned. The kind may precede the name:
     `class Parser`."""
-    found = _symbols_named(file_map, name)
+    found = _find_symbols_named(file_map, name)
     kind, separator, rest = name.strip().replace(" ", ".", 1).partition(".")
     if found or not separator:
         return found
-    return [symbol for symbol in _symbols_named(file_map, rest) if symbol.kind == kind]
+    return [symbol for symbol in _find_symbols_named(file_map, rest) if symbol.kind == kind]
 
 
-def _symbols_named(file_map: FileMap, name: str) -> list[Symbol]:
-    whole, wanted = name.strip(), _name_parts(name)
+def _find_symbols_named(file_map: FileMap, name: str) -> list[Symbol]:
+    whole, wanted = name.strip(), _split_qualified_name(name)
     if not wanted:
         return []
-    return _symbols_matching(file_map, whole, wanted) or _symbols_matching(
+    return _find_symbols_matching(file_map, whole, wanted) or _find_symbols_matching(
         file_map, whole.casefold(), [part.casefold() for part in wanted], fold=True
     )
 
 
-def _symbols_matching(
+def _find_symbols_matching(
     file_map: FileMap, whole: str, wanted: list[str], *, fold: bool = False
 ) -> list[Symbol]:
     def plain(text: str) -> str:
@@ -86,21 +86,21 @@ def _symbols_matching(
         symbol
         for symbol in file_map.symbols
         if wanted[-1] in plain(symbol.name)
-        and _matches_path_end(wanted, [plain(part) for part in _path_parts(file_map, symbol)])
+        and _matches_path_end(wanted, [plain(part) for part in _owner_path(file_map, symbol)])
     ]
 
 
 def qualified_name(file_map: FileMap, symbol: Symbol) -> str:
     """Returns the name of a symbol prefixed with those of its owners, such as `Parser.parse`."""
-    return ".".join(_path_parts(file_map, symbol))
+    return ".".join(_owner_path(file_map, symbol))
 
 
-def _path_parts(file_map: FileMap, symbol: Symbol) -> list[str]:
-    parts = _name_parts(symbol.name)
+def _owner_path(file_map: FileMap, symbol: Symbol) -> list[str]:
+    parts = _split_qualified_name(symbol.name)
     parent, seen = symbol.parent, 0
     while parent is not None and seen < 64:
         above = file_map.symbols[parent]
-        parts = _name_parts(above.name) + parts
+        parts = _split_qualified_name(above.name) + parts
         parent, seen = above.parent, seen + 1
     return parts
 
@@ -114,7 +114,7 @@ def _matches_path_end(wanted: list[str], path: list[str]) -> bool:
     return all(part in rest for part in wanted[:-1])
 
 
-def _name_parts(name: str) -> list[str]:
+def _split_qualified_name(name: str) -> list[str]:
     for separator in _OWNER_SEPARATORS:
         name = name.replace(separator, ".")
     return [part.strip() for part in name.split(".") if part.strip()]

@@ -42,7 +42,7 @@ def build_index(file: BinaryIO, stop: StopFlag) -> LineIndex:
     size = found = 0
     last = b""
     while count := _fill_buffer(file, buffer):
-        stop.check()
+        stop.raise_if_stopped()
         found += buffer.count(_LINE_FEED, 0, count)
         counts.append(found)
         size += count

@@ -15,7 +15,7 @@ import msgspec
 
 from tools.base import FileChange
 from tools.files.atomic_replacement import ChangedMeanwhile, Version
-from tools.operations import FileOperations, FileStat, GuardsFiles, RemovesFiles, SetsExecutable
+from tools.operations import ExecutableSetting, FileOperations, FileRemoval, FileStat, GuardedReplacement
 from tools.threads import run_to_completion
 
 ChangeListener = Callable[[FileChange], None]
@@ -168,7 +168,7 @@ class MutationQueue:
     def _change_now(
         self, paths: Sequence[str], call_id: str, compute: ComputeContents
     ) -> tuple[AppliedChange | None, ...]:
-        if not isinstance(self._files, GuardsFiles):
+        if not isinstance(self._files, GuardedReplacement):
             return self._try_change(paths, call_id, compute)
         for attempt in range(1, _MAX_ATTEMPTS + 1):
             try:
@@ -233,7 +233,7 @@ class MutationQueue:
             self._remove(path, state)
         else:
             self._replace(path, content.data, state)
-            if content.is_executable is not None and isinstance(self._files, SetsExecutable):
+            if content.is_executable is not None and isinstance(self._files, ExecutableSetting):
                 self._files.set_executable(path, content.is_executable)
         stat = self._files.stat(path) if content.data is not None else None
         change = FileChange(
@@ -249,7 +249,7 @@ class MutationQueue:
         return AppliedChange(change=change, stat=stat, info=content.info)
 
     def _replace(self, path: str, data: bytes, state: FileState | None) -> None:
-        if not isinstance(self._files, GuardsFiles):
+        if not isinstance(self._files, GuardedReplacement):
             self._files.replace(path, data)
             return
         version = state.stat.version if state is not None else None
@@ -264,7 +264,7 @@ class MutationQueue:
     def _remove(self, path: str, state: FileState | None = None) -> None:
         if state is not None and self._files.stat(path).version != state.stat.version:
             raise ChangedMeanwhile(errno.EBUSY, "Another program changed it meanwhile", path)
-        if not isinstance(self._files, RemovesFiles):
+        if not isinstance(self._files, FileRemoval):
             raise OSError(errno.ENOTSUP, "Files cannot be removed here", path)
         self._files.remove(path)
 

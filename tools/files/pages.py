@@ -12,8 +12,8 @@ import msgspec
 from tools.files.encoding import SAMPLE_BYTES, Encoding, detect_encoding
 from tools.files.line_index import LineIndexes, RawPage, read_page
 from tools.files.read_cache import FileVersion
-from tools.limits import MAX_BYTES, MAX_LINES, Truncation, clip_bytes, format_size
-from tools.text import escape_controls, plain_output
+from tools.limits import MAX_RESULT_BYTES, MAX_RESULT_LINES, Truncation, clip_bytes, format_size
+from tools.text import escape_controls, render_plain_output
 from tools.threads import StopFlag
 
 
@@ -74,7 +74,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         """Returns the details of what did not fit on a page, for the stored result; None if everything requested is
         there."""
         if not self.is_cut_by_bytes and not (
-            len(self.lines) >= MAX_LINES and self.last_line < self.total_lines
+            len(self.lines) >= MAX_RESULT_LINES and self.last_line < self.total_lines
         ):
             return None
         return Truncation(
@@ -102,14 +102,14 @@ def load_page(
     encoding = detect_encoding(sample, is_whole=len(sample) < SAMPLE_BYTES)
     if encoding is None:
         raise BinaryFile
-    count = min(request.limit or request.tail or MAX_LINES, MAX_LINES)
+    count = min(request.limit or request.tail or MAX_RESULT_LINES, MAX_RESULT_LINES)
     if encoding.has_single_byte_line_feeds:
         index = indexes.index_of(path, version, file, stop)
         total = index.total_lines
         first = _first_requested_line(request, total)
         if first > total:
             return _empty_page(first, total, version[2], encoding)
-        raw = read_page(file, index, first, count, MAX_BYTES)
+        raw = read_page(file, index, first, count, MAX_RESULT_BYTES)
         lines = tuple(_decode_lines(raw, encoding))
     else:
         total = _decode_wide_page(file, encoding, 1, 0, stop)[2] if request.tail is not None else 0
@@ -117,7 +117,7 @@ def load_page(
         raw, lines, total = _decode_wide_page(file, encoding, first, count, stop)
         if first > total:
             return _empty_page(first, total, version[2], encoding)
-    show = plain_output if request.is_output else escape_controls
+    show = render_plain_output if request.is_output else escape_controls
     return Page(
         lines=lines,
         text=show("\n".join(lines)),
@@ -145,7 +145,7 @@ def _decode_lines(raw: RawPage, encoding: Encoding) -> Iterator[str]:
             line = line.removeprefix(encoding.byte_order_mark)
         text = encoding.decode_for_reading(line)
         if raw.clipped_bytes:
-            text = clip_bytes(text.rstrip("\ufffd"), MAX_BYTES)
+            text = clip_bytes(text.rstrip("\ufffd"), MAX_RESULT_BYTES)
         yield text.removesuffix("\r")
 
 
@@ -161,7 +161,7 @@ def _decode_wide_page(
     rest = ""
     rest_bytes = 0
     while True:
-        stop.check()
+        stop.raise_if_stopped()
         data = file.read(SAMPLE_BYTES)
         *complete, rest_piece = (rest + decoder.decode(data, not data)).split("\n")
         for line in [*complete, rest_piece] if not data and rest_piece else complete:
@@ -169,17 +169,17 @@ def _decode_wide_page(
             if total < first or len(lines) >= count or is_cut:
                 continue
             length = len(line.encode("utf-8", "replace"))
-            if size + length > MAX_BYTES:
+            if size + length > MAX_RESULT_BYTES:
                 is_cut = True
                 if not lines:
-                    lines.append(clip_bytes(line, MAX_BYTES))
+                    lines.append(clip_bytes(line, MAX_RESULT_BYTES))
                     clipped = max(length, rest_bytes)
                 continue
             lines.append(line.removesuffix("\r"))
             size += length + 1
         # A line without end is not held completely: beyond the limit it is only counted.
         rest_bytes = rest_bytes + len(data) if not complete else len(rest_piece)
-        rest = rest_piece[: MAX_BYTES + 1]
+        rest = rest_piece[: MAX_RESULT_BYTES + 1]
         if not data:
             raw = RawPage(first_line=first, lines=(), clipped_bytes=clipped, is_cut_by_bytes=is_cut)
             return raw, tuple(lines), total
@@ -193,7 +193,7 @@ def page_notice(page: Page, request: PageRequest, path: str) -> str:
     is_over = page.last_line >= page.total_lines
     if is_over and not request.is_range:
         return ""
-    limit = f" ({format_size(MAX_BYTES)} limit)" if page.is_cut_by_bytes else ""
+    limit = f" ({format_size(MAX_RESULT_BYTES)} limit)" if page.is_cut_by_bytes else ""
     shown = range_notice(page.first_line, page.last_line, page.total_lines) + limit
     asked = request.limit if request.symbol else None
     if asked is not None:  # a symbol: the lines after it were not requested
@@ -211,9 +211,9 @@ def _long_line_notice(page: Page, path: str) -> str:
     number = page.first_line
     text = (
         f"Line {number} of {page.total_lines} is {format_size(page.clipped_bytes)}, exceeds "
-        f"{format_size(MAX_BYTES)} limit; its beginning is shown."
+        f"{format_size(MAX_RESULT_BYTES)} limit; its beginning is shown."
     )
     if number < page.total_lines:
         text += f" Use offset={number + 1} to continue with the next line."
-    command = f"sed -n '{number}p' {shlex.quote(path)} | tail -c +{MAX_BYTES + 1} | head -c {MAX_BYTES}"
+    command = f"sed -n '{number}p' {shlex.quote(path)} | tail -c +{MAX_RESULT_BYTES + 1} | head -c {MAX_RESULT_BYTES}"
     return f"{text} The rest of it comes with bash: `{command}`."

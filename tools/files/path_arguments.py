@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from tools.base import ToolContext, ToolError
 from tools.files.paths import resolve_path
-from tools.workspace import Workspace, workspace_of
+from tools.workspace import Workspace, workspace_of_context
 
 
 def path_exists(workspace: Workspace, path: str) -> bool:
@@ -33,5 +33,5 @@ def withheld_files(workspace: Workspace, files: Iterable[tuple[str, str]]) -> fr
 
 def resolve_path_arguments(context: ToolContext, *raws: str | None) -> tuple[str, ...]:
     """Returns the absolute paths of several path arguments of a call, each once."""
-    workspace = workspace_of(context)
+    workspace = workspace_of_context(context)
     return tuple(dict.fromkeys(resolve_path_argument(workspace, raw, context) for raw in raws))

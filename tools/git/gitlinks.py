@@ -8,11 +8,11 @@ from typing import Final
 
 import msgspec
 
-from tools.git.command import git_command
-from tools.git.repository import Repository, find_repository
+from tools.git.git_command import make_git_command
+from tools.git.git_repository import GitRepository, find_repository
 
 MAX_LINKED_REPOSITORIES: Final = 300
-_GIT_TIMEOUT: Final = 20.0
+_LIST_LINKS_TIMEOUT: Final = 20.0
 
 
 class LinkedRepositories(msgspec.Struct, frozen=True):
@@ -23,24 +23,24 @@ class LinkedRepositories(msgspec.Struct, frozen=True):
     is_complete: bool = True
 
 
-class GitLinks:
+class GitLinkFinder:
     """Finds the repositories that git indexes link to, for one session. An unchanged index is not read again."""
 
     def __init__(self) -> None:
-        self._read: dict[str, tuple[tuple[int, ...], tuple[str, ...] | None]] = {}
+        self._links_by_index: dict[str, tuple[tuple[int, ...], tuple[str, ...] | None]] = {}
 
-    def find(self, folders: Iterable[str]) -> LinkedRepositories:
+    def find_linked_repositories(self, folders: Iterable[str]) -> LinkedRepositories:
         """Returns the repositories linked by the repositories in these folders, recursively."""
         waiting, found, unread = deque(folders), dict[str, None](), list[str]()
         seen = set[str]()
         while waiting:
-            repository = _repository(waiting.popleft())
-            if repository is None or repository.is_bare or str(repository.folder) in seen:
+            repository = _repository_of_folder(waiting.popleft())
+            if repository is None or repository.is_bare or str(repository.git_folder) in seen:
                 continue
-            seen.add(str(repository.folder))
+            seen.add(str(repository.git_folder))
             links = self._cached_links(repository)
             if links is None:
-                unread.append(str(repository.folder / "index"))
+                unread.append(str(repository.git_folder / "index"))
                 continue
             for link in links:
                 if f"{link}/.git" not in found and os.path.lexists(f"{link}/.git"):
@@ -50,8 +50,8 @@ class GitLinks:
                     waiting.append(link)
         return LinkedRepositories(tuple(found), tuple(unread))
 
-    def _cached_links(self, repository: Repository) -> tuple[str, ...] | None:
-        index = str(repository.folder / "index")
+    def _cached_links(self, repository: GitRepository) -> tuple[str, ...] | None:
+        index = str(repository.git_folder / "index")
         try:
             status = os.stat(index)  # noqa: PTH116  (a text)
         except FileNotFoundError:
@@ -59,34 +59,36 @@ class GitLinks:
         except OSError:
             return None
         stamp = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-        known = self._read.get(index)
+        known = self._links_by_index.get(index)
         if known is None or known[0] != stamp:
-            known = self._read[index] = (stamp, _read_links(repository))
+            known = self._links_by_index[index] = (stamp, _read_index_links(repository))
         return known[1]
 
 
-def _repository(folder: str) -> Repository | None:
+def _repository_of_folder(folder: str) -> GitRepository | None:
     try:
         return find_repository(Path(folder))
     except (OSError, ValueError):
         return None
 
 
-def _read_links(repository: Repository) -> tuple[str, ...] | None:
+def _read_index_links(repository: GitRepository) -> tuple[str, ...] | None:
     """Returns the links in an index, as listed by git; None if git fails."""
     try:
         if not repository.may_have_links():
             return ()
         home = Path.home()
-        where = (f"--git-dir={repository.folder}", f"--work-tree={repository.top}")
+        where = (f"--git-dir={repository.git_folder}", f"--work-tree={repository.work_tree}")
         words = (*where, "ls-files", "--stage", "-z")
-        git = git_command(repository.top, *words, repository=repository.configuration(home), home=home)
+        git = make_git_command(
+            repository.work_tree, *words, repository=repository.configuration(home), home=home
+        )
         if git is None:
             return ()
-        code, told = git.run(_GIT_TIMEOUT)
+        code, told = git.run(_LIST_LINKS_TIMEOUT)
     except (OSError, ValueError):
         return None
     if code:
         return None
     names = (entry.partition(b"\t")[2] for entry in told.split(b"\0") if entry.startswith(b"160000 "))
-    return tuple(dict.fromkeys(f"{repository.top}/{os.fsdecode(name)}" for name in names))
+    return tuple(dict.fromkeys(f"{repository.work_tree}/{os.fsdecode(name)}" for name in names))

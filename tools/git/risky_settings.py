@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tools.git.config import ConfigEntry, Configuration
+from tools.git.git_config import GitConfigEntry, GitConfiguration
 from tools.patterns import late
 
 _BOOLEAN_VALUES = frozenset(("true", "false", "yes", "no", "on", "off", "0", "1", ""))
@@ -18,7 +18,7 @@ _PROGRAM_SETTINGS = frozenset(
     }
 )
 """Settings by section and key, with any subsection."""
-_PROGRAM_KEYS_PATTERN = late(
+_PROGRAM_KEY_PATTERN = late(
     r"(?:cmd|command|hook|program|helper|driver|clean|smudge|process|textconv|editor|pager|askpass)\Z"
 )
 """Key names that git and related tools use for programs, including future ones."""
@@ -32,21 +32,21 @@ _REDIRECTING_KEYS = frozenset(
 _URL_KEYS = frozenset(("remote.url", "remote.pushurl", "submodule.url"))
 
 
-def risky_entries(configuration: Configuration) -> Iterator[ConfigEntry]:
+def find_risky_entries(configuration: GitConfiguration) -> Iterator[GitConfigEntry]:
     """Yields the git settings that make git start a program, or read, write or fetch from an unexpected place."""
     for entry in configuration.entries:
         if starts_program(entry) or _redirects_git(entry):
             yield entry
 
 
-def filter_names(configuration: Configuration) -> set[str]:
+def find_filter_names(configuration: GitConfiguration) -> set[str]:
     """Returns the names of all filters that git settings define."""
     return {
         entry.subsection for entry in configuration.entries if entry.section == "filter" and entry.subsection
     }
 
 
-def starts_program(entry: ConfigEntry) -> bool:
+def starts_program(entry: GitConfigEntry) -> bool:
     """Returns whether a git setting makes git start a program."""
     name, value = f"{entry.section}.{entry.key}", entry.value or ""
     if value.lstrip().startswith("!"):
@@ -59,11 +59,11 @@ def starts_program(entry: ConfigEntry) -> bool:
     if name in _URL_KEYS:
         return value.startswith("-") or "::" in value
     return bool(value) and (
-        name in _PROGRAM_SETTINGS or (_PROGRAM_KEYS_PATTERN.search(entry.key) is not None and not is_switch)
+        name in _PROGRAM_SETTINGS or (_PROGRAM_KEY_PATTERN.search(entry.key) is not None and not is_switch)
     )
 
 
-def _redirects_git(entry: ConfigEntry) -> bool:
+def _redirects_git(entry: GitConfigEntry) -> bool:
     name, value = f"{entry.section}.{entry.key}", entry.value or ""
     if name == "http.sslverify":
         return value.lower() in ("false", "no", "off", "0")

@@ -13,8 +13,8 @@ _HEADER_WORD_PATTERN: Final = late(
 )
 _DURATION_PATTERN: Final = late(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m)?")
 _SECONDS_PER_UNIT: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
-_PYTHON_NAMES: Final = frozenset(("py", "python", "python3", "ipython"))
-_OTHER_LANGUAGES: Final = frozenset(
+_PYTHON_LANGUAGE_NAMES: Final = frozenset(("py", "python", "python3", "ipython"))
+_UNSUPPORTED_LANGUAGE_NAMES: Final = frozenset(
     ("js", "javascript", "ts", "typescript", "node", "sh", "bash", "rb", "ruby", "jl", "julia")
 )
 
@@ -23,7 +23,7 @@ class CodeCell(msgspec.Struct, frozen=True, kw_only=True):
     code: str
     title: str = ""
     timeout: float | None = None
-    resets: bool = False
+    resets_kernel: bool = False
     """Whether the kernel is restarted before the cell."""
 
 
@@ -44,28 +44,28 @@ def parse_cells(code: str) -> tuple[CodeCell, ...]:
             continue
         if head is not None:
             found.append(msgspec.structs.replace(head, code="\n".join(body).strip("\n")))
-        head, body = _cell_from_header(header["words"]), []
+        head, body = _parse_cell_header(header["words"]), []
     if head is not None:
         found.append(msgspec.structs.replace(head, code="\n".join(body).strip("\n")))
     return tuple(cell for cell in found if cell.code.strip())
 
 
-def _cell_from_header(words: str) -> CodeCell:
+def _parse_cell_header(words: str) -> CodeCell:
     title, timeout, resets = "", None, False
     for word in _HEADER_WORD_PATTERN.finditer(words):
         name = (word["name"] or "").lower()
         value = next((word[kind] for kind in ("double", "single", "bare") if word[kind] is not None), "")
-        if name in _OTHER_LANGUAGES:
+        if name in _UNSUPPORTED_LANGUAGE_NAMES:
             raise ToolError(f"A cell is in {name}, but only Python runs here. Use bash for other languages.")
-        if name in _PYTHON_NAMES or name == "title":
+        if name in _PYTHON_LANGUAGE_NAMES or name == "title":
             title = value or title
         elif name in ("t", "timeout"):
-            timeout = _parse_seconds(value)
+            timeout = _parse_duration(value)
         elif name in ("reset", "rst"):
             resets = True
-    return CodeCell(code="", title=title, timeout=timeout, resets=resets)
+    return CodeCell(code="", title=title, timeout=timeout, resets_kernel=resets)
 
 
-def _parse_seconds(text: str) -> float | None:
+def _parse_duration(text: str) -> float | None:
     found = _DURATION_PATTERN.fullmatch(text)
     return float(found["number"]) * _SECONDS_PER_UNIT[found["unit"] or "s"] if found else None

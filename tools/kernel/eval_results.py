@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from tools.files.images import identify_image, prepare_image
-from tools.kernel.output import OutputPiece
+from tools.kernel.cell_output import OutputPiece
 from tools.kernel.session_kernel import CellEnd
 from tools.limits import format_size
 from tools.results import ImagePart, Part, TextPart, ToolResult
@@ -29,30 +29,30 @@ class EvalReport(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of all cells of one `eval` call, from which its result is built."""
 
     title: str
-    count: int
-    last: int
+    cell_count: int
+    last_cell_number: int
     """Number of the last cell that ran."""
-    end: CellEnd
+    last_cell_end: CellEnd
     """How the last cell ended."""
-    limit: float | None
+    time_limit: float | None
     output: OutputSnapshot
-    pieces: tuple[OutputPiece, ...]
+    output_pieces: tuple[OutputPiece, ...]
     notices: tuple[str, ...]
     notes: tuple[str, ...]
-    calls: tuple[NestedCall, ...]
+    tool_calls: tuple[NestedCall, ...]
     seconds: float
-    files: CommandFiles | None = None
+    changed_files: CommandFiles | None = None
 
 
-def progress_result(text: str, calls: "list[NestedCall]") -> ToolResult:
+def make_progress_result(text: str, calls: "list[NestedCall]") -> ToolResult:
     content = (TextPart(text=text),) if text else ()
     return ToolResult(content=content, details={"calls": msgspec.to_builtins(calls)} if calls else None)
 
 
-def eval_result(report: EvalReport, workspace: Workspace) -> ToolResult:
-    parts, kinds = _output_parts(report, workspace)
-    lines = [f"[{line}]" for line in (*report.notes, _truncation_notice(report.output)) if line]
-    ending = _ending_line(report)
+def make_eval_result(report: EvalReport, workspace: Workspace) -> ToolResult:
+    parts, kinds = _make_output_parts(report, workspace)
+    lines = [f"[{line}]" for line in (*report.notes, _format_truncation_notice(report.output)) if line]
+    ending = _format_ending_line(report)
     if not parts and not ending:
         parts, kinds = [TextPart(text="(no output)")], ["text"]
     closing = "\n".join(line for line in (*lines, *([ending] if ending else [])) if line)
@@ -63,20 +63,22 @@ def eval_result(report: EvalReport, workspace: Workspace) -> ToolResult:
         parts.insert(0, TextPart(text="\n".join(f"[{line}]" for line in report.notices)))
         kinds.insert(0, "notice")
     return ToolResult(
-        content=tuple(parts), details=_result_details(report, kinds), is_error=report.end.has_failed
+        content=tuple(parts),
+        details=_make_eval_details(report, kinds),
+        is_error=report.last_cell_end.has_failed,
     )
 
 
-def _output_parts(report: EvalReport, workspace: Workspace) -> tuple[list[Part], list[str]]:
+def _make_output_parts(report: EvalReport, workspace: Workspace) -> tuple[list[Part], list[str]]:
     parts: list[Part] = []
     kinds: list[str] = []
     is_cut = report.output.truncation.truncated
     if is_cut:
         parts.append(TextPart(text=report.output.text.rstrip("\n")))
         kinds.append("text")
-    for piece in report.pieces:
+    for piece in report.output_pieces:
         if piece.kind == "image":
-            part = _picture_part(piece, resizes=workspace.read().resizes_images)
+            part = _make_picture_part(piece, resizes=workspace.read_settings().resizes_images)
         elif is_cut or not piece.text.strip("\n"):
             continue
         else:
@@ -88,7 +90,7 @@ def _output_parts(report: EvalReport, workspace: Workspace) -> tuple[list[Part],
     return parts, kinds
 
 
-def _picture_part(piece: OutputPiece, *, resizes: bool) -> Part:
+def _make_picture_part(piece: OutputPiece, *, resizes: bool) -> Part:
     info = identify_image(piece.data)
     if info is None:
         return TextPart(text="[a picture of no known kind was not shown]")
@@ -98,7 +100,7 @@ def _picture_part(piece: OutputPiece, *, resizes: bool) -> Part:
     return ImagePart(data=ready.data, mime_type=ready.info.mime_type)
 
 
-def _truncation_notice(output: OutputSnapshot) -> str:
+def _format_truncation_notice(output: OutputSnapshot) -> str:
     cut = output.truncation
     if not cut.truncated:
         return ""
@@ -106,26 +108,29 @@ def _truncation_notice(output: OutputSnapshot) -> str:
     return f"Showing the last {sizes}. {output.artifact_notice}"
 
 
-def _ending_line(report: EvalReport) -> str:
-    end = report.end
+def _format_ending_line(report: EvalReport) -> str:
+    end = report.last_cell_end
     lines: list[str] = []
-    if end.stopped == "timeout" and report.limit is not None:
-        lines.append(f"Command timed out after {report.limit:g} seconds")
-    if end.stopped:
+    if end.stop_cause == "timeout" and report.time_limit is not None:
+        lines.append(f"Command timed out after {report.time_limit:g} seconds")
+    if end.stop_cause:
         lines.append("Interrupted; state kept." if end.keeps_state else "Killed; state lost.")
-    elif end.done is None:
-        lines.append(f"The kernel ended by itself ({_exit_cause(end.exit_code)}); its state is lost.")
-    if end.has_failed and report.count > 1:
+    elif end.done_message is None:
+        lines.append(f"The kernel ended by itself ({_describe_exit_code(end.exit_code)}); its state is lost.")
+    if end.has_failed and report.cell_count > 1:
         before = (
-            "Earlier cells succeeded—their state persists. " if report.last > 1 and end.keeps_state else ""
+            "Earlier cells succeeded—their state persists. "
+            if report.last_cell_number > 1 and end.keeps_state
+            else ""
         )
         lines.append(
-            f"Cell {report.last} failed (exit code {_exit_code(end)}). {before}Fix only cell {report.last}."
+            f"Cell {report.last_cell_number} failed (exit code {_card_exit_code(end)}). "
+            f"{before}Fix only cell {report.last_cell_number}."
         )
     return "\n".join(lines)
 
 
-def _exit_cause(code: int | None) -> str:
+def _describe_exit_code(code: int | None) -> str:
     if code is None or code >= 0:
         return f"exit code {code or 0}"
     try:
@@ -135,23 +140,23 @@ def _exit_cause(code: int | None) -> str:
     return name + (", perhaps for want of memory" if -code == signal.SIGKILL else "")
 
 
-def _exit_code(end: CellEnd) -> int:
+def _card_exit_code(end: CellEnd) -> int:
     if end.exit_code is None:
         return 1
     return 128 - end.exit_code if end.exit_code < 0 else end.exit_code
 
 
-def _result_details(report: EvalReport, kinds: list[str]) -> dict[str, Any]:
+def _make_eval_details(report: EvalReport, kinds: list[str]) -> dict[str, Any]:
     details: dict[str, Any] = {"parts": kinds, "seconds": round(report.seconds, 3)}
-    end, output = report.end, report.output
-    if report.count > 1:
-        details["cells"] = report.count
-    if report.calls:
-        details["calls"] = msgspec.to_builtins(report.calls)
-    if end.done is not None and end.done.error is not None:
-        details["error"] = escape_controls(end.done.error.name)
-    if end.stopped:
-        details["stopped"] = end.stopped
+    end, output = report.last_cell_end, report.output
+    if report.cell_count > 1:
+        details["cells"] = report.cell_count
+    if report.tool_calls:
+        details["calls"] = msgspec.to_builtins(report.tool_calls)
+    if end.done_message is not None and end.done_message.error is not None:
+        details["error"] = escape_controls(end.done_message.error.name)
+    if end.stop_cause:
+        details["stopped"] = end.stop_cause
     if not end.keeps_state:
         details["stateLost"] = True
     if output.truncation.truncated:
@@ -159,6 +164,6 @@ def _result_details(report: EvalReport, kinds: list[str]) -> dict[str, Any]:
     if output.artifact:
         details["fullOutputPath"] = str(output.artifact.path)
         details["artifact"] = output.artifact.uri
-    if report.files is not None:
-        details["files"] = msgspec.to_builtins(report.files)
+    if report.changed_files is not None:
+        details["files"] = msgspec.to_builtins(report.changed_files)
     return details

@@ -8,22 +8,26 @@ import msgspec
 
 from tools.base import ToolCaller, ToolContext, ToolError
 from tools.box.policy import Box
+from tools.kernel.cell_output import CellOutputCollector
 from tools.kernel.cells import CodeCell, parse_cells
-from tools.kernel.eval_results import EvalReport, NestedCall, eval_result, progress_result
-from tools.kernel.output import CellOutputCollector
-from tools.kernel.process import KernelGone
+from tools.kernel.eval_results import EvalReport, NestedCall, make_eval_result, make_progress_result
+from tools.kernel.kernel_process import KernelGone
 from tools.kernel.session_kernel import CellEnd, SessionKernel
 from tools.operations import CommandLine
 from tools.results import ToolResult, text_result
-from tools.running.commands import compared_start, finish_despite_cancellation, watch_files
 from tools.running.file_watching import CommandFiles
 from tools.running.poll_interval import PollInterval
-from tools.running.sandbox_notes import change_notes
+from tools.running.running_command import (
+    compare_around_start,
+    finish_despite_cancellation,
+    watch_command_files,
+)
+from tools.running.sandbox_notes import format_change_notes
 from tools.text import one_line
-from tools.workspace import Workspace, workspace_of
+from tools.workspace import Workspace, workspace_of_context
 
-_MAX_TIMEOUT: Final = 3600.0
-_MAX_CALLS_SHOWN: Final = 200
+_MAX_EVAL_TIMEOUT: Final = 3600.0
+_MAX_LISTED_TOOL_CALLS: Final = 200
 
 
 class EvalRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +36,7 @@ class EvalRequest(msgspec.Struct, frozen=True, kw_only=True):
     code: str
     title: str = ""
     timeout: float | None = None
-    resets: bool = False
+    resets_kernel: bool = False
     cwd: str | None = None
 
     @property
@@ -42,7 +46,7 @@ class EvalRequest(msgspec.Struct, frozen=True, kw_only=True):
         return one_line(self.title or first)[:120]
 
 
-class Evaluation:
+class EvalRun:
     """One run of Python cells in the session's kernel, from the first cell to the last."""
 
     def __init__(
@@ -55,55 +59,55 @@ class Evaluation:
         self.kernel: SessionKernel = workspace.kernel()
         self._call_id = call_id
         self._caller = caller
-        self._aborted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._aborted_future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._started = time.monotonic()
-        self._files: CommandFiles | None = None
+        self._file_changes: CommandFiles | None = None
         self.output: CellOutputCollector | None = None
-        self.calls: list[NestedCall] = []
+        self.tool_calls: list[NestedCall] = []
 
     @property
     def seconds(self) -> float:
         return time.monotonic() - self._started
 
-    def abort(self) -> None:
+    def abort_run(self) -> None:
         """Stops the run: interrupts the running cell and starts no further one."""
-        if not self._aborted.done():
-            self._aborted.set_result(None)
+        if not self._aborted_future.done():
+            self._aborted_future.set_result(None)
 
-    def preview(self) -> str:
-        return self.output.preview() if self.output is not None else ""
+    def output_preview(self) -> str:
+        return self.output.output_preview() if self.output is not None else ""
 
-    async def run(self) -> EvalReport:
+    async def run_all_cells(self) -> EvalReport:
         """Runs all cells of the code in order, until a time limit or `abort` ends them early. Raises `ToolError` if
         nothing can run."""
         if not self._cells:
             raise ToolError("There is no code in these cells.")
-        async with self.kernel.turn:
+        async with self.kernel.turn_lock:
             self._started = time.monotonic()
             self.kernel.busy_with = self._request.display_title
             try:
-                return await self._run_watched()
+                return await self._run_with_file_watch()
             finally:
                 self.kernel.busy_with = ""
 
-    async def _run_watched(self) -> EvalReport:
+    async def _run_with_file_watch(self) -> EvalReport:
         line = CommandLine(argv=("eval", self._request.code), cwd=str(self._workspace.cwd), environment={})
-        watched = await watch_files(self._workspace, self._call_id, "eval", line)
+        watched = await watch_command_files(self._workspace, self._call_id, "eval", line)
         try:
-            report = await self._run_all()
+            report = await self._run_in_turn()
         finally:
             files = await watched() if watched is not None else None
-        return msgspec.structs.replace(report, files=files)
+        return msgspec.structs.replace(report, changed_files=files)
 
-    async def _run_all(self) -> EvalReport:
+    async def _run_in_turn(self) -> EvalReport:
         kernel, cells = self.kernel, self._cells
         confine = self._workspace.box_for_call
         # A user's cell has no call; the kernel that it shares with the agent runs in the agent's sandbox.
         box = await confine(self._call_id or "", lasts=True) if confine is not None else None
-        await kernel.ensure_running(box, resets=self._request.resets or cells[0].resets)
+        await kernel.ensure_running(box, resets=self._request.resets_kernel or cells[0].resets_kernel)
         box = kernel.compared_policy(box)
         guard = self._workspace.guard
-        async with compared_start(guard, box) as seen:
+        async with compare_around_start(guard, box) as seen:
             if box is not None:
                 await asyncio.to_thread(guard.watch_process, box, "the Python kernel")
             notices = kernel.take_notices()
@@ -112,18 +116,18 @@ class Evaluation:
             )
             end, number, notes = await self._run_cells(box, output)
         changes = await asyncio.to_thread(guard.changes_after, seen, box)
-        notes += change_notes("cell", changes)
+        notes += format_change_notes("cell", changes)
         return EvalReport(
             title=self._request.title,
-            count=len(cells),
-            last=number,
-            end=end,
-            limit=self._cell_timeout(cells[number - 1]),
-            output=await asyncio.to_thread(output.finish),
-            pieces=output.pieces(),
+            cell_count=len(cells),
+            last_cell_number=number,
+            last_cell_end=end,
+            time_limit=self._cell_timeout(cells[number - 1]),
+            output=await asyncio.to_thread(output.finish_output),
+            output_pieces=output.output_pieces(),
             notices=tuple(notices),
             notes=tuple(notes),
-            calls=tuple(self.calls),
+            tool_calls=tuple(self.tool_calls),
             seconds=self.seconds,
         )
 
@@ -135,17 +139,19 @@ class Evaluation:
         end = CellEnd()
         number = 0
         for number, cell in enumerate(cells, 1):
-            if number > 1 and cell.resets:
+            if number > 1 and cell.resets_kernel:
                 await kernel.ensure_running(box, resets=True)
             if len(cells) > 1:
-                output.line(f"[{number}/{len(cells)}] {one_line(cell.title)}".rstrip())
-            end = await self._run_one(cell, output)
-            if end.done is not None:
-                notes += end.done.notes
-                if end.done.value is not None:
-                    output.line(f"Out: {end.done.value}")
-                if end.done.error is not None and not (end.stopped and end.done.error.is_interrupt):
-                    output.line(end.done.error.text)
+                output.add_line(f"[{number}/{len(cells)}] {one_line(cell.title)}".rstrip())
+            end = await self._run_one_cell(cell, output)
+            if end.done_message is not None:
+                notes += end.done_message.notes
+                if end.done_message.value is not None:
+                    output.add_line(f"Out: {end.done_message.value}")
+                if end.done_message.error is not None and not (
+                    end.stop_cause and end.done_message.error.is_interrupt
+                ):
+                    output.add_line(end.done_message.error.text)
             if end.has_failed:
                 break
         return end, number, notes
@@ -154,45 +160,45 @@ class Evaluation:
         asked = cell.timeout if cell.timeout is not None else self._request.timeout
         if asked is None:
             return self.kernel.default_timeout
-        return min(asked, _MAX_TIMEOUT) if asked > 0 else None
+        return min(asked, _MAX_EVAL_TIMEOUT) if asked > 0 else None
 
-    async def _run_one(self, cell: CodeCell, output: CellOutputCollector) -> CellEnd:
+    async def _run_one_cell(self, cell: CodeCell, output: CellOutputCollector) -> CellEnd:
         kernel = self.kernel
-        if self._aborted.done():
-            return CellEnd(stopped="abort")
+        if self._aborted_future.done():
+            return CellEnd(stop_cause="abort")
         call = self._call_tool if self._caller is not None else None
         running = asyncio.ensure_future(
-            kernel.run(
+            kernel.run_cell(
                 cell.code,
                 output,
                 cwd=self._request.cwd,
                 call=call,
-                tools=self._tool_parameters() if call else {},
+                tools=self._list_tool_parameters() if call else {},
             )
         )
-        ends: set[asyncio.Future[Any]] = {running, self._aborted}
+        ends: set[asyncio.Future[Any]] = {running, self._aborted_future}
         await asyncio.wait(ends, timeout=self._cell_timeout(cell), return_when=asyncio.FIRST_COMPLETED)
         stopped, keeps_state = "", True
         if not running.done():
-            stopped = "abort" if self._aborted.done() else "timeout"
-            keeps_state = await kernel.stop(running)
+            stopped = "abort" if self._aborted_future.done() else "timeout"
+            keeps_state = await kernel.stop_cell(running)
         try:
-            return CellEnd(done=running.result(), stopped=stopped, keeps_state=keeps_state)
+            return CellEnd(done_message=running.result(), stop_cause=stopped, keeps_state=keeps_state)
         except KernelGone as gone:
-            return CellEnd(stopped=stopped, keeps_state=False, exit_code=gone.code)
+            return CellEnd(stop_cause=stopped, keeps_state=False, exit_code=gone.code)
 
     # Tools that a cell calls
 
-    def _tool_parameters(self) -> dict[str, list[str]]:
+    def _list_tool_parameters(self) -> dict[str, list[str]]:
         assert self._caller is not None
         return {name: list(tool.schema.get("properties", {})) for name, tool in self._caller.tools().items()}
 
     async def _call_tool(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         assert self._caller is not None
         tool = self._caller.tools().get(name)
-        made = NestedCall(name=name, subject=_call_subject(tool, arguments) if tool is not None else "")
-        if len(self.calls) < _MAX_CALLS_SHOWN:
-            self.calls.append(made)
+        made = NestedCall(name=name, subject=_tool_call_subject(tool, arguments) if tool is not None else "")
+        if len(self.tool_calls) < _MAX_LISTED_TOOL_CALLS:
+            self.tool_calls.append(made)
         started = time.monotonic()
         try:
             result = await self._caller.call(name, arguments)
@@ -204,55 +210,55 @@ class Evaluation:
         return result
 
 
-def _call_subject(tool: Any, arguments: dict[str, Any]) -> str:
+def _tool_call_subject(tool: Any, arguments: dict[str, Any]) -> str:
     try:
         return one_line(tool.card(arguments).subject)[:200]
     except Exception:  # noqa: BLE001  (arguments of a cell's making, drawn by a tool that may be foreign)
         return ""
 
 
-async def evaluate(wish: EvalRequest, context: ToolContext) -> ToolResult:
+async def run_eval_request(wish: EvalRequest, context: ToolContext) -> ToolResult:
     """Runs an `eval` call of the model and returns its result."""
-    workspace = workspace_of(context)
-    evaluation = Evaluation(wish, workspace, call_id=context.call_id, caller=context.caller)
+    workspace = workspace_of_context(context)
+    evaluation = EvalRun(wish, workspace, call_id=context.call_id, caller=context.caller)
     kernel = evaluation.kernel
-    if kernel.job is not None:
-        if not wish.resets:
+    if kernel.job_id is not None:
+        if not wish.resets_kernel:
             raise ToolError(
-                f"The kernel is busy: {kernel.busy_with} runs as job {kernel.job}. Its result is delivered "
+                f"The kernel is busy: {kernel.busy_with} runs as job {kernel.job_id}. Its result is delivered "
                 f"when it ends; "
                 "end the job, or start a new kernel with reset: true."
             )
-        await kernel.restart()
-    running = asyncio.ensure_future(evaluation.run())
-    threshold = workspace.shell().background_after_seconds
+        await kernel.restart_kernel()
+    running = asyncio.ensure_future(evaluation.run_all_cells())
+    threshold = workspace.shell_settings().background_after_seconds
     shown: object = None
     pace = PollInterval()
     try:
         while True:
             done, _ = await asyncio.wait({running}, timeout=pace.seconds)
             if done:
-                return eval_result(running.result(), workspace)
+                return make_eval_result(running.result(), workspace)
             is_late = (
                 threshold is not None and evaluation.seconds >= threshold and not context.is_waited_for()
             )
             if context.jobs is not None and (is_late or context.background_requested()):
-                return _move_to_background(wish, context, evaluation, running)
+                return _move_eval_to_background(wish, context, evaluation, running)
             state = (
                 evaluation.output and evaluation.output.total_bytes,
-                tuple(call.state for call in evaluation.calls),
+                tuple(call.state for call in evaluation.tool_calls),
             )
-            pace.update(state != shown)
+            pace.update_interval(state != shown)
             if state != shown:
                 shown = state
-                context.progress(progress_result(evaluation.preview(), evaluation.calls))
+                context.progress(make_progress_result(evaluation.output_preview(), evaluation.tool_calls))
     except asyncio.CancelledError:
-        evaluation.abort()
-        return eval_result(await finish_despite_cancellation(running), workspace)
+        evaluation.abort_run()
+        return make_eval_result(await finish_despite_cancellation(running), workspace)
 
 
-def _move_to_background(
-    wish: EvalRequest, context: ToolContext, evaluation: Evaluation, running: "asyncio.Task[EvalReport]"
+def _move_eval_to_background(
+    wish: EvalRequest, context: ToolContext, evaluation: EvalRun, running: "asyncio.Task[EvalReport]"
 ) -> ToolResult:
     """Moves the running cell, and with it the kernel, to the background as a job; the call itself ends."""
     assert context.jobs is not None
@@ -262,21 +268,21 @@ def _move_to_background(
         try:
             report = await asyncio.shield(running)
         except asyncio.CancelledError:
-            evaluation.abort()
+            evaluation.abort_run()
             report = await finish_despite_cancellation(running)
         finally:
-            kernel.job = None
-        return eval_result(report, workspace_of(context))
+            kernel.job_id = None
+        return make_eval_result(report, workspace_of_context(context))
 
-    kernel.job = context.jobs.adopt(
+    kernel.job_id = context.jobs.adopt(
         call_id=context.call_id,
         title=wish.display_title,
         work=work(),
-        tail=lambda: evaluation.preview()[-4096:],
-        kill=evaluation.abort,
+        tail=lambda: evaluation.output_preview()[-4096:],
+        kill=evaluation.abort_run,
     )
     return text_result(
-        f"Background job {kernel.job} started: {wish.display_title}\n"
+        f"Background job {kernel.job_id} started: {wish.display_title}\n"
         "Its result arrives by itself when it ends. The kernel is busy until then.",
-        details={"jobId": kernel.job, "background": True},
+        details={"jobId": kernel.job_id, "background": True},
     )

@@ -14,51 +14,55 @@ from tools.files.paths import absolute_path
 _VENV_FOLDERS: Final = (".venv", "venv")
 
 
-class Interpreter(msgspec.Struct, frozen=True, kw_only=True):
+class KernelInterpreter(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     origin: str
     """How it was found: `.venv`, `eval.python`."""
-    venv: str | None = None
+    venv_folder: str | None = None
     """The folder of its virtual environment."""
-    is_chosen: bool = False
+    is_set_by_user: bool = False
     """Whether a setting names it, so that no other is tried."""
 
 
 def candidate_interpreters(
     chosen: str | None, cwd: Path, environment: Mapping[str, str], *, uses_folder: bool
-) -> Iterator[Interpreter]:
+) -> Iterator[KernelInterpreter]:
     """Yields the Python interpreters for the kernel in the order in which they are tried. `uses_folder`: programs in
     the folder may run."""
     if chosen:
         path = absolute_path(chosen, cwd) if "/" in chosen else shutil.which(chosen) or chosen
-        yield Interpreter(path=path, origin="eval.python", venv=_venv_of(path), is_chosen=True)
+        yield KernelInterpreter(
+            path=path, origin="eval.python", venv_folder=_find_venv_folder(path), is_set_by_user=True
+        )
         return
     active = environment.get("VIRTUAL_ENV")
     if active and (uses_folder or not Path(active).is_relative_to(cwd)):
-        yield Interpreter(path=f"{active}/bin/python", origin="VIRTUAL_ENV", venv=active)
+        yield KernelInterpreter(path=f"{active}/bin/python", origin="VIRTUAL_ENV", venv_folder=active)
     if uses_folder:
         for name in _VENV_FOLDERS:
             folder = cwd / name
             if os.path.lexists(folder / "bin" / "python"):
-                yield Interpreter(path=str(folder / "bin" / "python"), origin=name, venv=str(folder))
+                yield KernelInterpreter(
+                    path=str(folder / "bin" / "python"), origin=name, venv_folder=str(folder)
+                )
     for name in ("python3", "python"):
         found = shutil.which(name, path=environment.get("PATH"))
         if found:
-            yield Interpreter(path=found, origin=name)
-    yield Interpreter(path=sys.executable, origin="bayou's own Python")
+            yield KernelInterpreter(path=found, origin=name)
+    yield KernelInterpreter(path=sys.executable, origin="bayou's own Python")
 
 
-def _venv_of(path: str) -> str | None:
+def _find_venv_folder(path: str) -> str | None:
     folder = Path(path).parent.parent
     return str(folder) if (folder / "pyvenv.cfg").is_file() else None
 
 
-def interpreter_environment(interpreter: Interpreter, environment: Mapping[str, str]) -> dict[str, str]:
+def interpreter_environment(interpreter: KernelInterpreter, environment: Mapping[str, str]) -> dict[str, str]:
     """Returns the environment variables with which child processes of the kernel find the interpreter's programs
     first."""
     made = dict(environment)
-    if interpreter.venv:
-        made["VIRTUAL_ENV"] = interpreter.venv
-        made["PATH"] = f"{interpreter.venv}/bin:{made.get('PATH', os.defpath)}"
+    if interpreter.venv_folder:
+        made["VIRTUAL_ENV"] = interpreter.venv_folder
+        made["PATH"] = f"{interpreter.venv_folder}/bin:{made.get('PATH', os.defpath)}"
         made.pop("PYTHONHOME", None)
     return made

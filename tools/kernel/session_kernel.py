@@ -11,32 +11,32 @@ import msgspec
 from tools.base import ToolError
 from tools.box.places import newly_hidden, with_shared_files
 from tools.box.policy import Box
-from tools.kernel.interpreter import Interpreter, candidate_interpreters, interpreter_environment
+from tools.kernel.cell_output import CellOutputCollector
+from tools.kernel.interpreter import KernelInterpreter, candidate_interpreters, interpreter_environment
 from tools.kernel.kernel_messages import ArtifactRequest, CancelCall, CellDone, CellMessage, ToolCallRequest
-from tools.kernel.output import CellOutputCollector
-from tools.kernel.process import KERNEL_PROGRAM, KernelGone, KernelProcess, KernelStartFailed
+from tools.kernel.kernel_process import KERNEL_PROGRAM, KernelGone, KernelProcess, KernelStartFailed
 from tools.kernel.settings import KernelSettings
 from tools.operations import CommandLine
 from tools.results import ToolResult
-from tools.running.process import BoxFailed
-from tools.running.shell import child_environment
+from tools.running.local_processes import SandboxFailed
+from tools.running.shell_settings import command_environment
 
 if TYPE_CHECKING:
     from tools.workspace import Workspace
 
 CallToolByName = Callable[[str, dict[str, Any]], Awaitable[ToolResult]]
 _UNCALLABLE_TOOLS: Final = frozenset(("eval", "task", "resolve"))
-_ANSWER_TIMEOUT: Final = 2.0
+_KERNEL_ANSWER_TIMEOUT: Final = 2.0
 _MAX_ARTIFACT_BYTES: Final = 20_000_000
-RESTARTED_NOTICE: Final = "The kernel was restarted; its state is gone."
+KERNEL_RESTARTED_NOTICE: Final = "The kernel was restarted; its state is gone."
 
 
 class CellEnd(msgspec.Struct, frozen=True, kw_only=True):
     """How a cell ended, besides its output."""
 
-    done: CellDone | None = None
+    done_message: CellDone | None = None
     """The report of the cell; None if the kernel ended before it."""
-    stopped: str = ""
+    stop_cause: str = ""
     """`timeout` or `abort` if the cell was stopped; empty otherwise."""
     keeps_state: bool = True
     exit_code: int | None = None
@@ -44,7 +44,7 @@ class CellEnd(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_failed(self) -> bool:
-        return bool(self.stopped) or self.done is None or self.done.error is not None
+        return bool(self.stop_cause) or self.done_message is None or self.done_message.error is not None
 
 
 class KernelInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,13 +53,13 @@ class KernelInfo(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     """`none`, `idle` or `busy`."""
     interpreter: str = ""
-    found: str = ""
+    interpreter_origin: str = ""
     """How the interpreter was found: `.venv`, `eval.python`."""
     version: str = ""
     pid: int | None = None
-    memory: int | None = None
+    memory_bytes: int | None = None
     """Memory use in bytes."""
-    cells: int = 0
+    cell_count: int = 0
     names: tuple[dict[str, str], ...] = ()
 
 
@@ -67,28 +67,28 @@ class SessionKernel:
     def __init__(self, workspace: "Workspace", settings: Callable[[], KernelSettings]) -> None:
         self._workspace = workspace
         self._settings = settings
-        self.turn = asyncio.Lock()
+        self.turn_lock = asyncio.Lock()
         """Cells run one after the other, in the order in which they were sent."""
         self.busy_with = ""
         """The title of the running cell."""
-        self.job: str | None = None
+        self.job_id: str | None = None
         """The background job that the kernel is running."""
         self._kernel: KernelProcess | None = None
-        self._interpreter: Interpreter | None = None
+        self._interpreter: KernelInterpreter | None = None
         self._box: Box | None = None
         self._notices: list[str] = []
-        self._idle: asyncio.TimerHandle | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
 
     # Cells; the caller has the turn
 
     async def ensure_running(self, box: Box | None, *, resets: bool = False) -> KernelProcess:
         """Returns the running kernel process, starting it if necessary; an unsandboxed kernel is never used for a call
         that needs a sandbox. Raises `ToolError`."""
-        if self._idle is not None:
-            self._idle.cancel()
-            self._idle = None
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
         if resets and self._kernel is not None:
-            await self._kernel.end()
+            await self._kernel.end_process()
             self._kernel = None
         if self._kernel is not None and self._kernel.is_gone:
             self._note_lost_state("It had ended by itself.")
@@ -96,10 +96,10 @@ class SessionKernel:
             more = newly_hidden(box, self._box) if self._box is not None else ()
             why = f"The sandbox hides {', '.join(more[:3])} now." if more else "Cells run in the sandbox now."
             if more or self._box is None:
-                await self._kernel.end()
+                await self._kernel.end_process()
                 self._note_lost_state(why)
         if self._kernel is None:
-            self._kernel = await self._start(box)
+            self._kernel = await self._start_kernel(box)
             self._box = box
         elif box is None and self._box is not None:
             self._notices.append(
@@ -111,7 +111,7 @@ class SessionKernel:
         """Returns the present sandbox policy, by which file changes of the kernel are judged."""
         return box and with_shared_files(box, self._box)
 
-    async def run(
+    async def run_cell(
         self,
         code: str,
         output: CellOutputCollector,
@@ -126,18 +126,18 @@ class SessionKernel:
         calls = _CellToolCalls(kernel, call, self._workspace)
         try:
             order: dict[str, Any] = {"code": code, "cwd": cwd, "tools": tools}
-            return await kernel.run(order, output, calls.handle)
+            return await kernel.run_cell(order, output, calls.handle)
         except KernelGone:
-            await kernel.end()  # The processes it started end with it.
+            await kernel.end_process()  # The processes it started end with it.
             self._note_lost_state("")
             raise
         finally:
             await calls.close()
             self._start_idle_timer()
 
-    async def stop(self, running: "asyncio.Future[Any]") -> bool:
+    async def stop_cell(self, running: "asyncio.Future[Any]") -> bool:
         """Interrupts the running cell; returns whether the kernel's state is kept."""
-        return await self._kernel.stop(running) if self._kernel is not None else False
+        return await self._kernel.stop_cell(running) if self._kernel is not None else False
 
     def take_notices(self) -> list[str]:
         """Returns notices for the next result of `eval`, once: a restart, an unusable interpreter."""
@@ -158,44 +158,44 @@ class SessionKernel:
 
     # Between cells
 
-    async def restart(self) -> bool:
+    async def restart_kernel(self) -> bool:
         """Ends the kernel, even during a cell; the next cell starts a new one. Returns False if none runs."""
         kernel = self._kernel
         if kernel is None:
             return False
-        await kernel.end()
+        await kernel.end_process()
         if self._kernel is kernel:  # otherwise its cell has reported the end already
             self._note_lost_state("")
         return True
 
-    def end(self, why: str = "") -> None:
+    def end_kernel(self, why: str = "") -> None:
         """Ends the kernel at once: at the end of the session, or because the working directory changed."""
-        if self._idle is not None:
-            self._idle.cancel()
-            self._idle = None
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
         if self._kernel is not None:
-            self._kernel.kill()
+            self._kernel.kill_process()
             self._note_lost_state(why)
 
     @property
     def is_busy(self) -> bool:
-        return self.turn.locked()
+        return self.turn_lock.locked()
 
-    async def view(self) -> KernelInfo:
+    async def kernel_info(self) -> KernelInfo:
         kernel, interpreter = self._kernel, self._interpreter
-        if kernel is None or kernel.is_gone or kernel.hello is None or interpreter is None:
+        if kernel is None or kernel.is_gone or kernel.hello_message is None or interpreter is None:
             return KernelInfo(state="none")
         names: Any = None
         if not self.is_busy:
-            names = await kernel.ask({"op": "names"}, _ANSWER_TIMEOUT)
+            names = await kernel.ask_kernel({"op": "names"}, _KERNEL_ANSWER_TIMEOUT)
         return KernelInfo(
             state="busy" if self.is_busy else "idle",
-            interpreter=kernel.hello.executable or interpreter.path,
-            found=interpreter.origin,
-            version=kernel.hello.version,
+            interpreter=kernel.hello_message.executable or interpreter.path,
+            interpreter_origin=interpreter.origin,
+            version=kernel.hello_message.version,
             pid=kernel.pid,
-            memory=await asyncio.to_thread(_memory_bytes_of, kernel.pid),
-            cells=kernel.cells,
+            memory_bytes=await asyncio.to_thread(_memory_bytes_of, kernel.pid),
+            cell_count=kernel.cell_count,
             names=tuple(names or ()),
         )
 
@@ -205,18 +205,18 @@ class SessionKernel:
         kernel = self._kernel
         if kernel is None or kernel.is_gone or self.is_busy:
             return ()
-        return tuple(await kernel.ask({"op": "complete", "text": text}, None) or ())
+        return tuple(await kernel.ask_kernel({"op": "complete", "text": text}, None) or ())
 
     # The process
 
-    async def _start(self, box: Box | None) -> KernelProcess:
+    async def _start_kernel(self, box: Box | None) -> KernelProcess:
         processes = self._workspace.local_processes
         if processes is None:
             raise ToolError(
                 "Cells run only on this machine, but this session's commands run on another one. Use bash."
             )
         settings = self._settings()
-        environment = child_environment(self._workspace.shell())
+        environment = command_environment(self._workspace.shell_settings())
         cwd = self._workspace.cwd
         chosen, uses_folder = await settings.interpreter_choice()
         passed: list[str] = []
@@ -231,21 +231,21 @@ class SessionKernel:
                         box=box,
                     ),
                 )
-            except BoxFailed as problem:
+            except SandboxFailed as problem:
                 raise ToolError(
                     f"No kernel was started, because its sandbox could not be created: {problem.strerror}. "
                     "`bayou sandbox` shows what works here; the user can change sandbox.mode in /settings."
                 ) from None
             except KernelStartFailed as problem:
                 told = f"{interpreter.path} ({interpreter.origin}) does not run: {problem}"
-                if interpreter.is_chosen:
+                if interpreter.is_set_by_user:
                     raise ToolError(f"{told}. Correct the setting eval.python, or clear it.") from None
                 passed.append(told)
                 continue
             self._interpreter = interpreter
             if passed:
                 self._notices.append(f"{'; '.join(passed)}. Cells run with {interpreter.path} instead.")
-            self._workspace.running.add(kernel.process)
+            self._workspace.running_processes.add(kernel.process)
             return kernel
         raise ToolError(
             f"No Python could be started. {'; '.join(passed)}. Name one in the setting eval.python."
@@ -253,21 +253,21 @@ class SessionKernel:
 
     def _note_lost_state(self, why: str) -> None:
         if self._kernel is not None:
-            self._workspace.running.discard(self._kernel.process)
+            self._workspace.running_processes.discard(self._kernel.process)
         self._kernel = None
-        self._notices.append(f"{why} {RESTARTED_NOTICE}".strip())
+        self._notices.append(f"{why} {KERNEL_RESTARTED_NOTICE}".strip())
 
     def _start_idle_timer(self) -> None:
         """Starts the timer that ends an idle kernel."""
         seconds = self.idle_timeout
         if self._kernel is not None and seconds:
-            self._idle = asyncio.get_running_loop().call_later(seconds, self._on_idle)
+            self._idle_timer = asyncio.get_running_loop().call_later(seconds, self._end_idle_kernel)
 
-    def _on_idle(self) -> None:
-        self._idle = None
+    def _end_idle_kernel(self) -> None:
+        self._idle_timer = None
         if not self.is_busy:
             minutes = self.idle_timeout / 60
-            self.end(f"No cell ran for {minutes:g} minutes.")
+            self.end_kernel(f"No cell ran for {minutes:g} minutes.")
 
 
 class _CellToolCalls:
@@ -289,7 +289,7 @@ class _CellToolCalls:
         elif isinstance(word, ArtifactRequest):
             work = self._send_artifact(word)
         else:
-            work = self._kernel.answer(word.id)  # Already displayed.
+            work = self._kernel.answer_message(word.id)  # Already displayed.
         task = asyncio.ensure_future(work)
         self._running[word.id] = task
         task.add_done_callback(lambda _: self._running.pop(word.id, None))
@@ -304,25 +304,25 @@ class _CellToolCalls:
 
     async def _run_tool_call(self, word: ToolCallRequest) -> None:
         if self._call is None:
-            await self._kernel.answer(word.id, error="Tools cannot be called here.")
+            await self._kernel.answer_message(word.id, error="Tools cannot be called here.")
             return
         if word.name in _UNCALLABLE_TOOLS:
-            await self._kernel.answer(word.id, error=f"{word.name} cannot be called from a cell.")
+            await self._kernel.answer_message(word.id, error=f"{word.name} cannot be called from a cell.")
             return
         result = await self._call(word.name, word.arguments)
         if result.is_error:
-            await self._kernel.answer(word.id, error=result.text)
+            await self._kernel.answer_message(word.id, error=result.text)
         else:
-            await self._kernel.answer(word.id, text=result.text, details=result.details)
+            await self._kernel.answer_message(word.id, text=result.text, details=result.details)
 
     async def _send_artifact(self, word: ArtifactRequest) -> None:
         number = word.number.removeprefix("artifact://")
         path = self._workspace.artifacts.find(int(number)) if number.isdecimal() else None
         if path is None:
-            await self._kernel.answer(word.id, error=f"There is no artifact {word.number}.")
+            await self._kernel.answer_message(word.id, error=f"There is no artifact {word.number}.")
             return
         text = await asyncio.to_thread(_read_artifact, path)
-        await self._kernel.answer(word.id, text=text)
+        await self._kernel.answer_message(word.id, text=text)
 
 
 def _read_artifact(path: Path) -> str:

@@ -6,30 +6,30 @@ from typing import Final
 import msgspec
 
 
-class Cache(msgspec.Struct, frozen=True):
+class UserCache(msgspec.Struct, frozen=True):
     """A cache folder of the user, and the environment variable by which its tool finds another one."""
 
-    variable: str
-    folder: str
+    environment_variable: str
+    user_folder: str
     """The user's folder, relative to the home."""
-    own: str
+    project_folder: str
     """The project's folder, relative to that of all its caches."""
-    links: tuple[str, ...] = ()
+    linked_patterns: tuple[str, ...] = ()
     """Patterns of what the project's folder starts with links to: `*` is in a name, `**` any folders."""
-    settings: tuple[str, ...] = ()
+    linked_settings: tuple[str, ...] = ()
     """Files that it has links to for projects outside the home; in the home the tool finds the user's."""
-    copies: tuple[str, ...] = ()
+    copied_patterns: tuple[str, ...] = ()
     """Patterns of small files that it starts with copies of, because tools change them in place."""
-    option: str = ""
+    option_format: str = ""
     """What is added to a variable that has options for the tool; `{own}` is the project's folder."""
 
 
-CACHES: Final = (
-    Cache(
+USER_CACHES: Final = (
+    UserCache(
         "XDG_CACHE_HOME",
         ".cache",
         "",
-        links=(
+        linked_patterns=(
             "ms-playwright/*",
             "huggingface/hub/*",
             "torch/hub/checkpoints/*",
@@ -38,59 +38,61 @@ CACHES: Final = (
             "Cypress/*",
         ),
     ),
-    Cache("PRE_COMMIT_HOME", ".cache/pre-commit", "pre-commit", copies=("db.db",)),
-    Cache("PIP_CACHE_DIR", ".cache/pip", "pip"),
-    Cache("UV_CACHE_DIR", ".cache/uv", "uv"),
-    Cache("MPLCONFIGDIR", ".config/matplotlib", "matplotlib", links=("matplotlibrc", "stylelib")),
-    Cache("npm_config_cache", ".npm", "npm"),
-    Cache("YARN_CACHE_FOLDER", ".cache/yarn", "yarn"),
-    Cache("BUN_INSTALL_CACHE_DIR", ".bun/install/cache", "bun"),
-    Cache(
+    UserCache("PRE_COMMIT_HOME", ".cache/pre-commit", "pre-commit", copied_patterns=("db.db",)),
+    UserCache("PIP_CACHE_DIR", ".cache/pip", "pip"),
+    UserCache("UV_CACHE_DIR", ".cache/uv", "uv"),
+    UserCache(
+        "MPLCONFIGDIR", ".config/matplotlib", "matplotlib", linked_patterns=("matplotlibrc", "stylelib")
+    ),
+    UserCache("npm_config_cache", ".npm", "npm"),
+    UserCache("YARN_CACHE_FOLDER", ".cache/yarn", "yarn"),
+    UserCache("BUN_INSTALL_CACHE_DIR", ".bun/install/cache", "bun"),
+    UserCache(
         "CARGO_HOME",
         ".cargo",
         "cargo",
-        links=("registry/cache/*/*.crate", "credentials", "credentials.toml"),
-        settings=("config", "config.toml"),
-        copies=("registry/index/*/*.json", "registry/index/*/.cache/*/*/*"),
+        linked_patterns=("registry/cache/*/*.crate", "credentials", "credentials.toml"),
+        linked_settings=("config", "config.toml"),
+        copied_patterns=("registry/index/*/*.json", "registry/index/*/.cache/*/*/*"),
     ),
-    Cache("SCCACHE_DIR", ".cache/sccache", "sccache"),
-    Cache("CCACHE_DIR", ".ccache", "ccache", links=("ccache.conf",)),
-    Cache("GOCACHE", ".cache/go-build", "go-build"),
-    Cache("GOMODCACHE", "go/pkg/mod", "go-mod", links=("cache/download/**/@v/*.[imz]*",)),
-    Cache(
+    UserCache("SCCACHE_DIR", ".cache/sccache", "sccache"),
+    UserCache("CCACHE_DIR", ".ccache", "ccache", linked_patterns=("ccache.conf",)),
+    UserCache("GOCACHE", ".cache/go-build", "go-build"),
+    UserCache("GOMODCACHE", "go/pkg/mod", "go-mod", linked_patterns=("cache/download/**/@v/*.[imz]*",)),
+    UserCache(
         "GRADLE_USER_HOME",
         ".gradle",
         "gradle",
-        links=(
+        linked_patterns=(
             *("init.d", "init.gradle", "init.gradle.kts", "gradle.properties"),
             *("wrapper/dists/*/*/gradle-*[0-9]", "wrapper/dists/*/*/*.ok"),
         ),
     ),
-    Cache(
+    UserCache(
         "MAVEN_OPTS",
         ".m2/repository",
         "maven",
-        links=("**/*.[jp][ao][rm]",),
-        option="-Dmaven.repo.local={own}",
+        linked_patterns=("**/*.[jp][ao][rm]",),
+        option_format="-Dmaven.repo.local={own}",
     ),
-    Cache(
+    UserCache(
         "SBT_OPTS",
         ".sbt",
         "sbt",
-        links=("repositories", "1.0/*.sbt", "1.0/plugins/*.sbt"),
-        option="-Dsbt.boot.directory={own}/boot -Dsbt.global.base={own}/1.0 -Dsbt.ivy.home={own}/ivy",
+        linked_patterns=("repositories", "1.0/*.sbt", "1.0/plugins/*.sbt"),
+        option_format="-Dsbt.boot.directory={own}/boot -Dsbt.global.base={own}/1.0 -Dsbt.ivy.home={own}/ivy",
     ),
-    Cache("NUGET_PACKAGES", ".nuget/packages", "nuget"),
-    Cache("NUGET_HTTP_CACHE_PATH", ".local/share/NuGet/http-cache", "nuget-http"),
-    Cache("BUNDLE_USER_CACHE", ".bundle/cache", "bundle"),
-    Cache("COMPOSER_CACHE_DIR", ".composer/cache", "composer"),
-    Cache("PUB_CACHE", ".pub-cache", "pub"),
-    Cache("HEX_HOME", ".hex", "hex", links=("hex.config",)),
+    UserCache("NUGET_PACKAGES", ".nuget/packages", "nuget"),
+    UserCache("NUGET_HTTP_CACHE_PATH", ".local/share/NuGet/http-cache", "nuget-http"),
+    UserCache("BUNDLE_USER_CACHE", ".bundle/cache", "bundle"),
+    UserCache("COMPOSER_CACHE_DIR", ".composer/cache", "composer"),
+    UserCache("PUB_CACHE", ".pub-cache", "pub"),
+    UserCache("HEX_HOME", ".hex", "hex", linked_patterns=("hex.config",)),
 )
 """The variables are those of each tool's manual."""
 
 
-class Store(msgspec.Struct, frozen=True):
+class PackageStore(msgspec.Struct, frozen=True):
     """A package store in which projects have their files, by links or by its path, so that a project cannot have
     another one. Only its own package manager writes it, when the user allowed that call."""
 
@@ -99,10 +101,10 @@ class Store(msgspec.Struct, frozen=True):
     variable: str = ""
 
 
-STORES: Final = (
-    Store(".local/share/pnpm/store", "pnpm"),
-    Store(".yarn/berry", "yarn"),
-    Store(".cache/pypoetry/virtualenvs", "poetry", "POETRY_VIRTUALENVS_PATH"),
-    Store(".local/share/virtualenvs", "pipenv"),
-    Store(".local/share/hatch", "hatch"),
+PACKAGE_STORES: Final = (
+    PackageStore(".local/share/pnpm/store", "pnpm"),
+    PackageStore(".yarn/berry", "yarn"),
+    PackageStore(".cache/pypoetry/virtualenvs", "poetry", "POETRY_VIRTUALENVS_PATH"),
+    PackageStore(".local/share/virtualenvs", "pipenv"),
+    PackageStore(".local/share/hatch", "hatch"),
 )

@@ -5,23 +5,27 @@ import re
 from typing import Final
 
 from tools.patterns import late
-from tools.protected.keys import KEY_NAMES, SAMPLE_ENDINGS, KeyName
+from tools.protected.key_tables import KEY_NAMES, SAMPLE_FILE_ENDINGS, KeyName
 
-_COPY: Final = late(r"#?(?P<name>.+?)(?:#|~|\.(?:bak|backup|old|orig|save|copy|tmp|sw[a-p]))+")
+_COPY_NAME_PATTERN: Final = late(r"#?(?P<name>.+?)(?:#|~|\.(?:bak|backup|old|orig|save|copy|tmp|sw[a-p]))+")
 
 
-def _form(row: KeyName) -> str:
+def _name_regex_of_row(row: KeyName) -> str:
     """Returns a regular expression for the file names that a row of the table means."""
-    sample = "".join(f"(?<!{ending})" for ending in SAMPLE_ENDINGS) if row.has_samples else ""
+    sample = "".join(f"(?<!{ending})" for ending in SAMPLE_FILE_ENDINGS) if row.has_samples else ""
     return f".*{sample}".join(map(re.escape, row.name.casefold().split("*")))
 
 
-_EXACT: Final = frozenset(row.name.casefold() for row in KEY_NAMES if "*" not in row.name)
-_ENDINGS: Final = tuple(
+_EXACT_KEY_NAMES: Final = frozenset(row.name.casefold() for row in KEY_NAMES if "*" not in row.name)
+_KEY_NAME_ENDINGS: Final = tuple(
     row.name[1:].casefold() for row in KEY_NAMES if row.name.startswith("*") and not row.has_samples
 )
-_FORMS: Final = late(
-    "|".join(_form(row) for row in KEY_NAMES if "*" in row.name and row.name[1:].casefold() not in _ENDINGS),
+_KEY_NAME_PATTERN: Final = late(
+    "|".join(
+        _name_regex_of_row(row)
+        for row in KEY_NAMES
+        if "*" in row.name and row.name[1:].casefold() not in _KEY_NAME_ENDINGS
+    ),
     re.DOTALL,
 )
 
@@ -29,11 +33,15 @@ _FORMS: Final = late(
 def is_key_name(name: str) -> bool:
     """Whether a file of this name has keys, in any spelling of case."""
     name = name.casefold()
-    copy = _COPY.fullmatch(name)
+    copy = _COPY_NAME_PATTERN.fullmatch(name)
     if copy is None:
-        return _has_keys(name)
-    return _has_keys(copy["name"]) or _has_keys(copy["name"].removeprefix("."))
+        return _matches_key_row(name)
+    return _matches_key_row(copy["name"]) or _matches_key_row(copy["name"].removeprefix("."))
 
 
-def _has_keys(name: str) -> bool:
-    return name in _EXACT or name.endswith(_ENDINGS) or _FORMS.fullmatch(name) is not None
+def _matches_key_row(name: str) -> bool:
+    return (
+        name in _EXACT_KEY_NAMES
+        or name.endswith(_KEY_NAME_ENDINGS)
+        or _KEY_NAME_PATTERN.fullmatch(name) is not None
+    )

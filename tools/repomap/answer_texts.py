@@ -3,23 +3,23 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from tools.filemap.rendering.symbol_lines import byte_size, line_range
-from tools.repomap.index.kinds import file_kind_note
-from tools.repomap.lookup import Definition, NameUses
-from tools.repomap.render import estimate_tokens
+from tools.filemap.rendering.symbol_lines import format_line_range, utf8_byte_count
+from tools.repomap.index.file_kinds import format_file_kind_note
+from tools.repomap.map_rendering import estimate_tokens
+from tools.repomap.name_lookup import Definition, NameUses
 from tools.repomap.repository import IndexState, MapAnswer
 from tools.text import escape_controls, one_line
 
-_MAX_NAMED_WORDS = 8
+_MAX_LISTED_WORDS = 8
 _MAX_WORD_BYTES = 120
 
 
-def map_text(answer: MapAnswer, *, is_question: bool, more: str = "") -> str:
+def format_map_answer(answer: MapAnswer, *, is_question: bool, more: str = "") -> str:
     """Returns the text of a repository map with a last line on its limits; `more` says how to get the rest."""
     state = answer.index_state
-    words = _word_list(answer.matched_words)
+    words = _format_word_list(answer.matched_words)
     named = [
-        f"{_shown_path(path)} is in the index by its path alone: {escape_controls(why)}."
+        f"{_escape_path(path)} is in the index by its path alone: {escape_controls(why)}."
         for path, why in answer.omitted_files
     ]
     if not answer.ranked_map.files:
@@ -27,7 +27,7 @@ def map_text(answer: MapAnswer, *, is_question: bool, more: str = "") -> str:
             found = "Nothing in the question can be looked for: no word of it says something."
         else:
             found = f"Nothing was found by the words {words}." if is_question else "There are no files here."
-        return " ".join(filter(None, (found, *named[:3], _unindexed_files_note(state))))
+        return " ".join(filter(None, (found, *named[:3], _format_unindexed_files_note(state))))
     if not is_question or not words:
         how = ""
     elif answer.has_only_nearby_files:
@@ -42,44 +42,47 @@ def map_text(answer: MapAnswer, *, is_question: bool, more: str = "") -> str:
     if more and answer.has_more:
         head += f" {more}"
     return "\n".join(
-        (answer.ranked_map.text, " ".join(filter(None, (head, *named[:3], _unindexed_files_note(state)))))
+        (
+            answer.ranked_map.text,
+            " ".join(filter(None, (head, *named[:3], _format_unindexed_files_note(state)))),
+        )
     )
 
 
-def definitions_text(name: str, found: Sequence[Definition], count: int, state: IndexState) -> str:
+def format_definitions(name: str, found: Sequence[Definition], count: int, state: IndexState) -> str:
     rows = [
-        f"{symbol_text(definition)}, {_shown_path(definition.path)}{_definition_note(definition)}"
+        f"{format_definition_line(definition)}, {_escape_path(definition.path)}{_format_definition_note(definition)}"
         for definition in found
     ]
     if count > len(found):
         rows.append(f"… {count - len(found)} more of this name; say a folder with path to see fewer.")
     many = f" {count} times, by name" if count > 1 else ""
     head = f"{one_line(escape_controls(name))} is defined" + (f"{many}:" if found else " nowhere here.")
-    return "\n".join(filter(None, (head, *rows, _unindexed_files_note(state))))
+    return "\n".join(filter(None, (head, *rows, _format_unindexed_files_note(state))))
 
 
-def name_uses_text(name: str, found: NameUses) -> str:
-    if not found.shown:
+def format_name_uses(name: str, found: NameUses) -> str:
+    if not found.listed_uses:
         return f"No other line has {one_line(escape_controls(name))} as a word."
-    shown = len(found.shown)
+    shown = len(found.listed_uses)
     over = "over " if found.is_cut else ""
-    more = f"; the first {shown}" if found.count > shown else ""
-    lines = "line" if found.count == 1 else "lines"
+    more = f"; the first {shown}" if found.total_count > shown else ""
+    lines = "line" if found.total_count == 1 else "lines"
     files = "file" if found.file_count == 1 else "files"
-    rows = [f"used on {over}{found.count:,} {lines} of {found.file_count:,} {files}, by name{more}:"]
-    for path, uses in groupby(found.shown, key=lambda use: use.path):
-        rows.append(_shown_path(path))
+    rows = [f"used on {over}{found.total_count:,} {lines} of {found.file_count:,} {files}, by name{more}:"]
+    for path, uses in groupby(found.listed_uses, key=lambda use: use.path):
+        rows.append(_escape_path(path))
         for (within, lines), members in groupby(uses, key=lambda use: (use.enclosing_symbol, use.span)):
             if within and lines:
-                rows.append(f"  {one_line(escape_controls(within))} {line_range(*lines)}")
+                rows.append(f"  {one_line(escape_controls(within))} {format_line_range(*lines)}")
             rows += [f"    {use.line}: {one_line(escape_controls(use.text))}" for use in members]
     return "\n".join(rows)
 
 
-def symbol_text(definition: Definition) -> str:
+def format_definition_line(definition: Definition) -> str:
     symbol = definition.symbol
     name = one_line(escape_controls(definition.name))
-    return f"{symbol.kind} {name} {line_range(symbol.start_line, symbol.end_line)}"
+    return f"{symbol.kind} {name} {format_line_range(symbol.start_line, symbol.end_line)}"
 
 
 def truncate_to_tokens(text: str, tokens: int) -> str:
@@ -94,26 +97,26 @@ def truncate_to_tokens(text: str, tokens: int) -> str:
     return "\n".join([*rows, "… cut here; say a folder with path for less."])
 
 
-def _word_list(words: Sequence[str]) -> str:
+def _format_word_list(words: Sequence[str]) -> str:
     named, room = list[str](), _MAX_WORD_BYTES
-    for word in words[:_MAX_NAMED_WORDS]:
-        room -= byte_size(word) + 2
+    for word in words[:_MAX_LISTED_WORDS]:
+        room -= utf8_byte_count(word) + 2
         if room < 0:
             break
         named.append(word)
     return ", ".join(named)
 
 
-def _shown_path(path: str) -> str:
+def _escape_path(path: str) -> str:
     return one_line(escape_controls(path))
 
 
-def _definition_note(definition: Definition) -> str:
-    note = file_kind_note(definition.file_kind)
+def _format_definition_note(definition: Definition) -> str:
+    note = format_file_kind_note(definition.file_kind)
     return f" ({note})" if note else ""
 
 
-def _unindexed_files_note(state: IndexState) -> str:
+def _format_unindexed_files_note(state: IndexState) -> str:
     told: list[str] = []
     if state.missing_count:
         missing = "1 file is" if state.missing_count == 1 else f"{state.missing_count:,} files are"
@@ -121,7 +124,7 @@ def _unindexed_files_note(state: IndexState) -> str:
     if state.is_listing_cut:
         told.append(f"The folder has more files than an index takes; {state.indexed_count:,} are in it.")
     if state.unreadable_folders:
-        closed = ", ".join(map(_shown_path, state.unreadable_folders[:3])) + (
+        closed = ", ".join(map(_escape_path, state.unreadable_folders[:3])) + (
             ", …" if len(state.unreadable_folders) > 3 else ""
         )
         told.append(f"Cannot be read: {closed}.")

@@ -2,20 +2,20 @@
 
 import re
 
-from tools.repomap.answer_texts import map_text
-from tools.repomap.ranking import MapQuestion, is_confident, parse_question, rank_files
+from tools.repomap.answer_texts import format_map_answer
+from tools.repomap.ranking import MapQuestion, is_ranking_confident, parse_question, rank_files
 from tools.repomap.repository import MappedRepository
-from tools.repomap.session_map import known_files
+from tools.repomap.session_map import list_known_files
 from tools.workspace import Workspace
 
-MAX_ASIDE_TOKENS = 1000
+MAX_LIKELY_PLACES_TOKENS = 1000
 MIN_REPOSITORY_FILES = 200
 """Minimum number of code files: in a smaller folder the model finds its way by itself."""
 _MIN_QUESTION_WORDS = 5
 _FILE_MENTION_PATTERN = re.compile(r"(?:^|\s)@[\w./\"-]")
 
 
-def likely_places_for_question(workspace: Workspace, prompt: str) -> str | None:
+def find_likely_places(workspace: Workspace, prompt: str) -> str | None:
     """Returns the text on likely places that is added to the first question. The caller decides whether it is wanted;
     the first call only starts the index."""
     question = parse_question(prompt)
@@ -25,22 +25,28 @@ def likely_places_for_question(workspace: Workspace, prompt: str) -> str | None:
     if repository is None:
         return None
     repository.index_changes(patience=0.0)
-    if not repository.is_index_complete or not _is_confident(repository, question):
+    if not repository.is_index_complete or not _is_ranking_confident(repository, question):
         return None
-    near = known_files(repository, workspace)
-    answer = repository.map_for_task(prompt, tokens=MAX_ASIDE_TOKENS - _ASIDE_HEADING_TOKENS, known=near)
-    return f"{_ASIDE_HEADING}\n{map_text(answer, is_question=True)}" if answer.ranked_map.files else None
+    near = list_known_files(repository, workspace)
+    answer = repository.map_for_task(
+        prompt, tokens=MAX_LIKELY_PLACES_TOKENS - _LIKELY_PLACES_HEADING_TOKENS, known=near
+    )
+    return (
+        f"{_LIKELY_PLACES_HEADING}\n{format_map_answer(answer, is_question=True)}"
+        if answer.ranked_map.files
+        else None
+    )
 
 
-_ASIDE_HEADING = "Where this may be, by the words of the question; look before you rely on it:"
-_ASIDE_HEADING_TOKENS = 25
+_LIKELY_PLACES_HEADING = "Where this may be, by the words of the question; look before you rely on it:"
+_LIKELY_PLACES_HEADING_TOKENS = 25
 
 
-def _is_confident(repository: MappedRepository, question: MapQuestion) -> bool:
+def _is_ranking_confident(repository: MappedRepository, question: MapQuestion) -> bool:
     with repository.open_index() as store:
         if (
             store is None
             or sum(file.kind == "code" for file in store.indexed_files()) <= MIN_REPOSITORY_FILES
         ):
             return False
-        return is_confident(store, question, rank_files(store, question, most=10).ranked_files)
+        return is_ranking_confident(store, question, rank_files(store, question, most=10).ranked_files)

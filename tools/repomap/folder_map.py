@@ -4,19 +4,19 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from tools.filemap.symbols import Symbol, is_minor
-from tools.repomap.index.kinds import FILE_KIND_WEIGHTS, file_kind_note
-from tools.repomap.index.parts import count_words
-from tools.repomap.index.store import IndexedFile, IndexStore
-from tools.repomap.lookup import OutlineReader
-from tools.repomap.render import MapCandidate
+from tools.filemap.symbols import Symbol, is_one_line_member
+from tools.repomap.index.file_kinds import FILE_KIND_WEIGHTS, format_file_kind_note
+from tools.repomap.index.index_store import IndexedFile, IndexStore
+from tools.repomap.index.word_parts import count_word_parts
+from tools.repomap.map_rendering import MapCandidate
+from tools.repomap.name_lookup import OutlineReader
 
-_MAX_WEIGHED_FILES = 400
+_MAX_FILES_WITH_WEIGHT = 400
 _MAX_SHOWN_SUBFOLDERS = 40
-_MAX_NAMED_SYMBOLS = 3
+_MAX_SYMBOLS_IN_SUMMARY = 3
 
 
-def folder_candidates(
+def iterate_folder_candidates(
     store: IndexStore,
     below: str,
     present: OutlineReader,
@@ -28,25 +28,27 @@ def folder_candidates(
     inside = [file for file in store.indexed_files() if file.path.startswith(prefix) and not hides(file.path)]
     own = [file for file in inside if "/" not in file.path.removeprefix(prefix)]
     deeper = [file for file in inside if "/" in file.path.removeprefix(prefix)]
-    weighed = _file_weights(store, [*own, *deeper][:_MAX_WEIGHED_FILES])
-    yield from _file_candidates(store, [file for file in own if file.id in weighed], weighed, present)
-    yield from _folder_summaries(deeper, prefix, store, weighed)
-    yield from _file_candidates(store, [file for file in deeper if file.id in weighed], weighed, present)
+    weighed = _estimate_file_weights(store, [*own, *deeper][:_MAX_FILES_WITH_WEIGHT])
+    yield from _iterate_file_candidates(store, [file for file in own if file.id in weighed], weighed, present)
+    yield from _iterate_folder_summaries(deeper, prefix, store, weighed)
+    yield from _iterate_file_candidates(
+        store, [file for file in deeper if file.id in weighed], weighed, present
+    )
 
 
-def _file_weights(store: IndexStore, files: list[IndexedFile]) -> dict[int, float]:
+def _estimate_file_weights(store: IndexStore, files: list[IndexedFile]) -> dict[int, float]:
     """Estimates how many files depend on each file, by counting files that contain the names of its top-level
     symbols."""
     weights: dict[int, float] = {}
     for file in files:
-        names = [symbol.name for symbol in _top_level_symbols(store, file)[:40]]
-        leaning = [store.count_versions_with_word(part) for name in names for part in count_words(name)]
+        names = [symbol.name for symbol in _read_top_level_symbols(store, file)[:40]]
+        leaning = [store.count_versions_with_word(part) for name in names for part in count_word_parts(name)]
         used = math.log1p(sum(leaning) / max(1, len(leaning)) * math.log1p(len(leaning)))
         weights[file.id] = (used + 0.3 * math.log1p(file.size)) * FILE_KIND_WEIGHTS[file.kind]
     return weights
 
 
-def _file_candidates(
+def _iterate_file_candidates(
     store: IndexStore,
     files: list[IndexedFile],
     weights: dict[int, float],
@@ -55,17 +57,17 @@ def _file_candidates(
     for file in sorted(files, key=lambda file: (-weights[file.id], file.path)):
         outline = present(store, file)
         if outline is not None:
-            scores = [_symbol_score(symbol) for symbol in outline.symbols]
+            scores = [_score_symbol(symbol) for symbol in outline.symbols]
             yield MapCandidate(
                 file.path,
                 outline.lines,
                 outline.symbols,
                 scores,
-                note=file_kind_note(file.kind) or file.reason,
+                note=format_file_kind_note(file.kind) or file.path_only_reason,
             )
 
 
-def _folder_summaries(
+def _iterate_folder_summaries(
     files: list[IndexedFile], prefix: str, store: IndexStore, weights: dict[int, float]
 ) -> Iterator[MapCandidate]:
     """Yields a line for each subfolder of a folder's map: the number of files, and its most important names."""
@@ -77,22 +79,22 @@ def _folder_summaries(
             key=lambda file: -weights[file.id],
         )
         names: dict[str, None] = {}
-        for file in best[:_MAX_NAMED_SYMBOLS]:
-            symbols = _top_level_symbols(store, file)
+        for file in best[:_MAX_SYMBOLS_IN_SUMMARY]:
+            symbols = _read_top_level_symbols(store, file)
             if symbols:
-                names[max(symbols, key=_symbol_score).name] = None
+                names[max(symbols, key=_score_symbol).name] = None
         told = ", ".join(names)
         yield MapCandidate(path, None, (), (), note=f"{count} files" + (f": {told}" if told else ""))
 
 
-def _top_level_symbols(store: IndexStore, file: IndexedFile) -> list[Symbol]:
+def _read_top_level_symbols(store: IndexStore, file: IndexedFile) -> list[Symbol]:
     outline = store.stored_outline(file.id)
     return [symbol for symbol in outline.symbols if symbol.parent is None] if outline is not None else []
 
 
-def _symbol_score(symbol: Symbol) -> float:
+def _score_symbol(symbol: Symbol) -> float:
     length = symbol.end_line - symbol.start_line + 1
     worth = (
         math.log1p(length) + (1.0 if symbol.is_exported else 0.0) + (1.0 if symbol.parent is None else 0.0)
     )
-    return worth * (0.2 if is_minor(symbol) else 1.0)
+    return worth * (0.2 if is_one_line_member(symbol) else 1.0)

@@ -5,14 +5,14 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tools.filemap.rendering.symbol_lines import line_range
-from tools.repomap.answer_texts import symbol_text
-from tools.repomap.index.kinds import FILE_KIND_WEIGHTS
+from tools.filemap.rendering.symbol_lines import format_line_range
+from tools.repomap.answer_texts import format_definition_line
+from tools.repomap.index.file_kinds import FILE_KIND_WEIGHTS
+from tools.repomap.index.index_store import last_part_of_symbol_name
 from tools.repomap.index.packing import StoredOutline
-from tools.repomap.index.store import last_name_part
-from tools.repomap.lookup import innermost_symbol, names_of_enclosing_symbols
+from tools.repomap.name_lookup import innermost_symbol_around_line, names_of_enclosing_symbols
 from tools.repomap.repository import MappedRepository
-from tools.repomap.session_map import known_files
+from tools.repomap.session_map import list_known_files
 from tools.text import escape_controls, one_line
 from tools.workspace import Workspace
 
@@ -20,18 +20,18 @@ _IDENTIFIER_PATTERN = re.compile(
     r"(?:\\b)?(?:(?:def|class|func|function|fn|struct|interface|type|enum|trait)(?: +|\\s\+|\\s\*))?"
     r"(?P<name>[A-Za-z_$][\w$]{2,}|[^\W\da-zA-Z_]\w*)(?:\\b|\\\()?"
 )
-_MAX_DEFINITIONS = 5
-_MIN_EXTRA_BYTES = 400
-_MAX_EXTRA_SHARE = 0.15
+_MAX_HEADING_DEFINITIONS = 5
+_MIN_SYMBOL_CONTEXT_BYTES = 400
+_MAX_SYMBOL_CONTEXT_SHARE = 0.15
 
 
-def identifier_in(pattern: str) -> str | None:
+def find_identifier_in_pattern(pattern: str) -> str | None:
     """Returns the identifier that a grep pattern searches for; None for other patterns."""
     match = _IDENTIFIER_PATTERN.fullmatch(pattern.strip())
     return match["name"] if match else None
 
 
-class SymbolContext:
+class GrepSymbolContext:
     """The definitions and enclosing symbols that one grep adds to its result."""
 
     def __init__(self, repository: MappedRepository, folder: str, name: str, near: Sequence[str]) -> None:
@@ -40,25 +40,27 @@ class SymbolContext:
         self._name = name
         self._near = near
         self._outlines: dict[str, StoredOutline | None] = {}
-        self._more = 0
+        self._remaining_bytes = 0
 
     def set_budget(self, found_bytes: int) -> None:
         """Limits what the repository map adds to a small share of the search result."""
-        self._more = max(_MIN_EXTRA_BYTES, int(found_bytes * _MAX_EXTRA_SHARE))
+        self._remaining_bytes = max(_MIN_SYMBOL_CONTEXT_BYTES, int(found_bytes * _MAX_SYMBOL_CONTEXT_SHARE))
 
     def definitions_heading(self) -> list[str]:
         """Returns the heading of a grep result: the definitions of the name, and how many more there are."""
-        found, count = self._repository.find_definitions(self._name, near=self._near, most=_MAX_DEFINITIONS)
+        found, count = self._repository.find_definitions(
+            self._name, near=self._near, most=_MAX_HEADING_DEFINITIONS
+        )
         rows = [
-            f"{symbol_text(one)}, {one_line(escape_controls(one.path))}"
+            f"{format_definition_line(one)}, {one_line(escape_controls(one.path))}"
             for one in found
-            if self._name in (one.symbol.name, last_name_part(one.symbol.name))
+            if self._name in (one.symbol.name, last_part_of_symbol_name(one.symbol.name))
         ]
         if rows and count > len(found):
             rows[-1] += f" ({count - len(found)} more of this name: locate finds them)"
         return [row for row in rows if self.has_budget_for(row)]
 
-    def sorted_by_kind(self, paths: Iterable[str]) -> list[str]:
+    def sort_by_file_kind(self, paths: Iterable[str]) -> list[str]:
         """Sorts the found files: code before tests, and tests before generated files; called once for all files."""
         below = {path: self._path_from_root(path) for path in paths}
         kinds = self._repository.file_kinds_of(below.values())
@@ -69,24 +71,24 @@ class SymbolContext:
 
         return sorted(below, key=order)
 
-    def enclosing_symbol(self, path: str, line: int) -> str:
+    def format_enclosing_symbol(self, path: str, line: int) -> str:
         """Returns the symbol around a found line; empty if unknown, or if the budget is used up."""
-        if self._more <= 0:
+        if self._remaining_bytes <= 0:
             return ""
         if path not in self._outlines:
             self._outlines[path] = self._repository.outline_of(self._path_from_root(path))
         outline = self._outlines[path]
-        inner = innermost_symbol(outline.symbols, line) if outline is not None else None
+        inner = innermost_symbol_around_line(outline.symbols, line) if outline is not None else None
         if outline is None or inner is None:
             return ""
         name = ".".join([*names_of_enclosing_symbols(outline.symbols, inner), inner.name])
-        return f"{one_line(escape_controls(name))} {line_range(inner.start_line, inner.end_line)}"
+        return f"{one_line(escape_controls(name))} {format_line_range(inner.start_line, inner.end_line)}"
 
     def has_budget_for(self, row: str) -> bool:
         cost = len(row.encode("utf-8", "replace")) + 1
-        if cost > self._more:
+        if cost > self._remaining_bytes:
             return False
-        self._more -= cost
+        self._remaining_bytes -= cost
         return True
 
     def _path_from_root(self, path: str) -> str:
@@ -95,10 +97,10 @@ class SymbolContext:
         )
 
 
-def symbol_context_for(workspace: Workspace, pattern: str, folder: str) -> SymbolContext | None:
+def make_symbol_context(workspace: Workspace, pattern: str, folder: str) -> GrepSymbolContext | None:
     """Returns the symbol context for a grep; None if the pattern is not a name, or the index is incomplete. The first
     search for a name starts the index."""
-    name = identifier_in(pattern)
+    name = find_identifier_in_pattern(pattern)
     repository = workspace.repository(folder) if name is not None else None
     if name is None or repository is None:
         return None
@@ -107,4 +109,4 @@ def symbol_context_for(workspace: Workspace, pattern: str, folder: str) -> Symbo
     repository.index_changes(patience=0.0)
     if not repository.is_index_complete or not Path(folder).is_dir():
         return None
-    return SymbolContext(repository, folder, name, known_files(repository, workspace))
+    return GrepSymbolContext(repository, folder, name, list_known_files(repository, workspace))

@@ -12,19 +12,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from tools.filemap.symbols import is_minor
-from tools.repomap.index.kinds import FILE_KIND_WEIGHTS, file_kind_of, is_about_tests
-from tools.repomap.index.listing import is_path_below
+from tools.filemap.symbols import is_one_line_member
+from tools.repomap.index.file_kinds import FILE_KIND_WEIGHTS, classify_file, is_question_about_tests
+from tools.repomap.index.folder_listing import is_path_below
+from tools.repomap.index.index_store import IndexedFile, IndexStore
 from tools.repomap.index.packing import StoredOutline
-from tools.repomap.index.parts import (
-    capitalised_words,
-    code_names_in,
-    count_words,
-    question_words,
-    split_words,
-    word_emphasis,
+from tools.repomap.index.word_parts import (
+    count_word_emphasis,
+    count_word_parts,
+    find_capitalised_words,
+    find_code_names,
+    find_question_words,
+    split_into_word_parts,
 )
-from tools.repomap.index.store import IndexedFile, IndexStore
 
 HISTORY_WEIGHT = 0.8
 """Files touched by earlier commits that contain the question's words; recent commits count more."""
@@ -114,9 +114,9 @@ def parse_question(text: str) -> MapQuestion:
     ]
     return MapQuestion(
         text=text,
-        word_parts=dict(list(question_words(text).items())[:_MAX_QUESTION_PARTS]),
-        word_emphasis=word_emphasis(text),
-        code_names=tuple(code_names_in(text)[:_MAX_QUESTION_PARTS]),
+        word_parts=dict(list(find_question_words(text).items())[:_MAX_QUESTION_PARTS]),
+        word_emphasis=count_word_emphasis(text),
+        code_names=tuple(find_code_names(text)[:_MAX_QUESTION_PARTS]),
         named_paths=(
             *paths[: 4 * _MAX_QUESTION_PATHS],
             *((path, 0) for path in _PATH_IN_TEXT_PATTERN.findall(text)[:_MAX_QUESTION_PATHS]),
@@ -135,25 +135,25 @@ def rank_files(
 ) -> Ranking:
     """Ranks the files that a question may mean, the likeliest first. `below` restricts to a folder; `known` are the
     conversation's files, and `read` returns their content."""
-    rarities = _part_rarities(store, question.word_parts)
-    expression = _full_text_query(question, rarities, store)
+    rarities = _compute_part_rarities(store, question.word_parts)
+    expression = _build_full_text_query(question, rarities, store)
     scores = _normalise_scores(dict(store.search_text(expression, _MAX_RANKED_FILES)))
-    _add_weighted(scores, HISTORY_WEIGHT, _history_scores(store, expression))
-    _add_weighted(scores, DEFINITION_WEIGHT, _definition_scores(store, question))
-    _add_weighted(scores, FILE_NAME_WEIGHT, _file_name_scores(store, scores, rarities))
+    _add_weighted_scores(scores, HISTORY_WEIGHT, _score_by_history(store, expression))
+    _add_weighted_scores(scores, DEFINITION_WEIGHT, _score_by_definitions(store, question))
+    _add_weighted_scores(scores, FILE_NAME_WEIGHT, _score_by_file_name(store, scores, rarities))
     asked_for = frozenset(scores)
-    lines = _scores_of_named_paths(store, question, scores)
+    lines = _score_by_named_paths(store, question, scores)
     near = [file for path in known[-10:] if (file := store.indexed_file_at_path(path)) is not None]
-    _add_weighted(scores, CHANGED_TOGETHER_WEIGHT, changed_together_scores(store, near))
-    _add_weighted(scores, SHARED_NAMES_WEIGHT, _shared_name_scores(store, near, read))
-    packages = package_folders(store, known)
-    about_tests = is_about_tests(question.text) or (below and _is_test_folder(below))
+    _add_weighted_scores(scores, CHANGED_TOGETHER_WEIGHT, score_by_common_changes(store, near))
+    _add_weighted_scores(scores, SHARED_NAMES_WEIGHT, _score_by_shared_names(store, near, read))
+    packages = find_package_folders(store, known)
+    about_tests = is_question_about_tests(question.text) or (below and _is_test_folder_name(below))
     places: list[RankedFile] = []
     left_out: list[IndexedFile] = []
     for file in store.indexed_files_by_id(scores):
         if not is_path_below(file.path, below):
             continue
-        if file.reason:
+        if file.path_only_reason:
             left_out += [file] * (file.id in lines)
             continue
         is_asked = file.id in lines or (file.kind == "test" and about_tests)
@@ -161,22 +161,22 @@ def rank_files(
         if any(is_path_below(file.path, package) for package in packages):
             weight *= SAME_PACKAGE_FACTOR
         places.append(RankedFile(file, scores[file.id] * weight, frozenset(lines.get(file.id, ()))))
-    places.sort(key=_ranking_order)
+    places.sort(key=_ranking_sort_key)
     places = _raise_related_files(store, places)
     is_near_alone = bool(places) and not any(place.file.id in asked_for for place in places[:most])
     return Ranking(tuple(places[:most]), rarities, is_near_alone, tuple(left_out))
 
 
-def _ranking_order(place: RankedFile) -> tuple[object, ...]:
+def _ranking_sort_key(place: RankedFile) -> tuple[object, ...]:
     return -place.score, len(place.file.path), place.file.path
 
 
-def _part_rarities(store: IndexStore, parts: Iterable[str]) -> dict[str, float]:
+def _compute_part_rarities(store: IndexStore, parts: Iterable[str]) -> dict[str, float]:
     total = store.count_files()
     return {part: math.log(1 + total / (1 + store.count_versions_with_word(part))) for part in parts}
 
 
-def _full_text_query(question: MapQuestion, rarities: Mapping[str, float], store: IndexStore) -> str:
+def _build_full_text_query(question: MapQuestion, rarities: Mapping[str, float], store: IndexStore) -> str:
     """Builds the full-text search for any of the question's words, each as often as emphasised; for many words, the
     rarest."""
     files = {part: store.count_versions_with_word(part) for part in rarities}
@@ -192,12 +192,12 @@ def _normalise_scores(scores: Mapping[int, float]) -> dict[int, float]:
     return {id: score / highest for id, score in scores.items()} if highest > 0 else {}
 
 
-def _add_weighted(scores: dict[int, float], weight: float, found: Mapping[int, float]) -> None:
+def _add_weighted_scores(scores: dict[int, float], weight: float, found: Mapping[int, float]) -> None:
     for id, score in _normalise_scores(found).items():
         scores[id] = scores.get(id, 0.0) + weight * score
 
 
-def _history_scores(store: IndexStore, expression: str) -> dict[int, float]:
+def _score_by_history(store: IndexStore, expression: str) -> dict[int, float]:
     """Scores files by matching commit messages: a commit's score is split among the files that it touched; long ago
     counts less."""
     found: dict[int, float] = {}
@@ -209,9 +209,9 @@ def _history_scores(store: IndexStore, expression: str) -> dict[int, float]:
     return found
 
 
-def _definition_scores(store: IndexStore, question: MapQuestion) -> dict[int, float]:
+def _score_by_definitions(store: IndexStore, question: MapQuestion) -> dict[int, float]:
     found: dict[int, float] = {}
-    for name in dict.fromkeys((*question.code_names, *capitalised_words(question.text))):
+    for name in dict.fromkeys((*question.code_names, *find_capitalised_words(question.text))):
         definers = store.files_defining(name)
         if 0 < len(definers) <= _MAX_DEFINING_FILES:
             for id in definers:
@@ -219,33 +219,38 @@ def _definition_scores(store: IndexStore, question: MapQuestion) -> dict[int, fl
     return found
 
 
-def _file_name_scores(
+def _score_by_file_name(
     store: IndexStore, ids: Iterable[int], rarities: Mapping[str, float]
 ) -> dict[int, float]:
     return {
         file.id: sum(
-            rarities.get(part, 0.0) for part in set(split_words(_path_suffix(file.path).partition(".")[0]))
+            rarities.get(part, 0.0)
+            for part in set(split_into_word_parts(_path_without_leading_dots(file.path).partition(".")[0]))
         )
         for file in store.indexed_files_by_id(ids)
     }
 
 
-def _scores_of_named_paths(
+def _score_by_named_paths(
     store: IndexStore, question: MapQuestion, scores: dict[int, float]
 ) -> dict[int, set[int]]:
     """Finds the files whose paths a question names; also returns the lines that it names for each."""
     lines: dict[int, set[int]] = {}
     for place, (path, line) in enumerate(question.named_paths):
         path = path.replace("\\", "/").strip("./")
-        named = list(store.indexed_files(called=_path_suffix(path))) if path else []
-        longest = max((_common_suffix_parts(file.path, path) for file in named), default=0)
-        meant = [file for file in named if _common_suffix_parts(file.path, path) == longest]
+        named = list(store.indexed_files(called=_path_without_leading_dots(path))) if path else []
+        longest = max((_count_common_suffix_parts(file.path, path) for file in named), default=0)
+        meant = [file for file in named if _count_common_suffix_parts(file.path, path) == longest]
         if len(meant) > _MAX_FILES_OF_SAME_NAME or longest < min(2, path.count("/") + 1):
             continue
         # `CHANGELOG.md` or `py.typed` beside other words is mentioned more often than meant.
-        is_beside = not line and "/" not in path and not question.word_parts.keys() <= set(split_words(path))
+        is_beside = (
+            not line
+            and "/" not in path
+            and not question.word_parts.keys() <= set(split_into_word_parts(path))
+        )
         for file in meant:
-            if is_beside and file.kind != "code" and not file.reason:
+            if is_beside and file.kind != "code" and not file.path_only_reason:
                 continue
             bonus = EXPLICIT_PATH_SCORE * (2 if line else 1) / (1 + place * 0.02)
             scores[file.id] = max(scores.get(file.id, 0.0), bonus + scores.get(file.id, 0.0) % 1)
@@ -253,11 +258,11 @@ def _scores_of_named_paths(
     return lines
 
 
-def _path_suffix(path: str) -> str:
+def _path_without_leading_dots(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _common_suffix_parts(path: str, other: str) -> int:
+def _count_common_suffix_parts(path: str, other: str) -> int:
     """Counts how many path parts two paths share at their end."""
     count = 0
     for one, two in zip(reversed(path.split("/")), reversed(other.split("/")), strict=False):
@@ -267,7 +272,7 @@ def _common_suffix_parts(path: str, other: str) -> int:
     return count
 
 
-def changed_together_scores(store: IndexStore, files: Sequence[IndexedFile]) -> dict[int, float]:
+def score_by_common_changes(store: IndexStore, files: Sequence[IndexedFile]) -> dict[int, float]:
     """Scores files by how often commits changed them together with these; long ago, or with many others, counts
     less."""
     found: dict[int, float] = {}
@@ -280,14 +285,14 @@ def changed_together_scores(store: IndexStore, files: Sequence[IndexedFile]) -> 
     return found
 
 
-def _shared_name_scores(
+def _score_by_shared_names(
     store: IndexStore, files: Sequence[IndexedFile], read: Callable[[str], str]
 ) -> dict[int, float]:
     """Scores files that share rare words and names with these files."""
     found: dict[int, float] = {}
     few = max(_MAX_FILES_OF_RARE_WORD, store.count_files() // 200)
     for file in files:
-        rarities = {part: store.count_versions_with_word(part) for part in count_words(read(file.path))}
+        rarities = {part: store.count_versions_with_word(part) for part in count_word_parts(read(file.path))}
         rare = sorted(
             (part for part in rarities if 1 < rarities[part] <= few), key=lambda part: rarities[part]
         )
@@ -312,11 +317,13 @@ def _raise_related_files(store: IndexStore, places: list[RankedFile]) -> list[Ra
     first, rest = places[:3], places[3:]
     if not first:
         return places
-    near = _normalise_scores(changed_together_scores(store, [place.file for place in first]))
+    near = _normalise_scores(score_by_common_changes(store, [place.file for place in first]))
     weight = NEAR_BEST_FILE_WEIGHT * first[0].score
     known = {place.file.id for place in places}
     rest += [
-        RankedFile(file, 0.0) for file in store.indexed_files_by_id(near.keys() - known) if not file.reason
+        RankedFile(file, 0.0)
+        for file in store.indexed_files_by_id(near.keys() - known)
+        if not file.path_only_reason
     ]
     raised = (
         msgspec.structs.replace(
@@ -325,7 +332,7 @@ def _raise_related_files(store: IndexStore, places: list[RankedFile]) -> list[Ra
         )
         for place in rest
     )
-    return first + sorted(raised, key=_ranking_order)
+    return first + sorted(raised, key=_ranking_sort_key)
 
 
 def rank_paths(paths: Iterable[str], question: MapQuestion, most: int) -> list[str]:
@@ -342,19 +349,19 @@ def rank_paths(paths: Iterable[str], question: MapQuestion, most: int) -> list[s
                     break
             else:
                 continue
-        hits = len(wanted.intersection(split_words(path)))
+        hits = len(wanted.intersection(split_into_word_parts(path)))
         if hits:
             scored.append((-hits, len(path), path))
     return [path for _, _, path in sorted(scored)[:most]]
 
 
-def symbol_scores(
+def score_symbols(
     outline: StoredOutline, question: MapQuestion, ranking: Ranking, lines: frozenset[int], text: str = ""
 ) -> list[float]:
     """Scores the symbols of a file by how likely a question means them: first those that it names, then by words in
     name, owner, doc and, if `text` is given, lines. 0 means no relation to the question."""
-    names = {name.lower() for name in (*question.code_names, *capitalised_words(question.text))}
-    parts = _question_parts_in(ranking.rarities)
+    names = {name.lower() for name in (*question.code_names, *find_capitalised_words(question.text))}
+    parts = _make_question_part_finder(ranking.rarities)
     own = [parts(symbol.name) for symbol in outline.symbols]
     by_line = {line: found for line, row in enumerate(text.split("\n"), 1) if (found := parts(row))}
     numbers = list(by_line)
@@ -381,21 +388,21 @@ def symbol_scores(
         if any(symbol.start_line <= line <= symbol.end_line for line in lines):
             score += 10.0 + 5.0 / length
         score *= 1 + math.log1p(length) * 0.02
-        scores.append(score * (0.3 if is_minor(symbol) else 1.0))
+        scores.append(score * (0.3 if is_one_line_member(symbol) else 1.0))
     return scores
 
 
-def _question_parts_in(rarities: Mapping[str, float]) -> Callable[[str], frozenset[str]]:
+def _make_question_part_finder(rarities: Mapping[str, float]) -> Callable[[str], frozenset[str]]:
     """Returns the parts of a question's words that a text contains; a quick check of the beginning excludes most
     texts."""
     none = frozenset[str]()
     if not rarities:
         return lambda text: none
     may_have = re.compile("|".join(sorted({re.escape(part[:3]) for part in rarities})), re.IGNORECASE).search
-    return lambda text: frozenset(rarities.keys() & split_words(text)) if may_have(text) else none
+    return lambda text: frozenset(rarities.keys() & split_into_word_parts(text)) if may_have(text) else none
 
 
-def is_confident(store: IndexStore, question: MapQuestion, places: Sequence[RankedFile]) -> bool:
+def is_ranking_confident(store: IndexStore, question: MapQuestion, places: Sequence[RankedFile]) -> bool:
     """Returns whether the ranking is certain: the question has a path with a line or the exact name of a rare symbol,
     or the first file is far ahead."""
     if any(line for _, line in question.named_paths):
@@ -411,7 +418,9 @@ def is_confident(store: IndexStore, question: MapQuestion, places: Sequence[Rank
     )
 
 
-def ranking_reason(store: IndexStore, question: MapQuestion, ranking: Ranking, place: RankedFile) -> str:
+def format_ranking_reason(
+    store: IndexStore, question: MapQuestion, ranking: Ranking, place: RankedFile
+) -> str:
     """Explains why a file is ranked: the rarest words of the question that it contains, and its score."""
     rarest = sorted(ranking.rarities, key=lambda part: -ranking.rarities[part])[:_MAX_SEARCH_TERMS]
     having = (question.word_parts[part] for part in rarest if store.contains_word(place.file.id, part))
@@ -419,7 +428,7 @@ def ranking_reason(store: IndexStore, question: MapQuestion, ranking: Ranking, p
     return f"{', '.join(words)} ({place.score:.2f})"
 
 
-def package_folders(store: IndexStore, paths: Sequence[str]) -> set[str]:
+def find_package_folders(store: IndexStore, paths: Sequence[str]) -> set[str]:
     """Returns the package folders of files: those of the nearest manifests above them, without the root."""
     found: dict[str, str] = {}
 
@@ -434,5 +443,5 @@ def package_folders(store: IndexStore, paths: Sequence[str]) -> set[str]:
     return {package(path.rpartition("/")[0]) for path in paths[-10:]} - {""}
 
 
-def _is_test_folder(folder: str) -> bool:
-    return file_kind_of(f"{folder}/x", "python", b"") == "test"
+def _is_test_folder_name(folder: str) -> bool:
+    return classify_file(f"{folder}/x", "python", b"") == "test"

@@ -16,64 +16,75 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
-from tools.git.repository import find_repository
-from tools.repomap.folder_map import folder_candidates
-from tools.repomap.index.builder import BUSY_MESSAGE, IndexBuilder
-from tools.repomap.index.building import (
-    CannotIndex,
-    IndexBusy,
-    IndexedFolder,
-    IndexProgress,
-    build_index,
-    build_outlines,
-    is_up_to_date,
-    open_for_writing,
+from tools.git.git_repository import find_repository
+from tools.repomap.folder_map import iterate_folder_candidates
+from tools.repomap.index.builder_process import INDEX_BUSY_MESSAGE, IndexBuilder
+from tools.repomap.index.file_kinds import FileKind, format_file_kind_note
+from tools.repomap.index.file_records import (
+    MAX_INDEXED_BYTES,
+    is_text_hidden,
+    make_complete_record,
+    make_outline_record,
 )
-from tools.repomap.index.hidden import HiddenFiles
-from tools.repomap.index.kinds import FileKind, file_kind_note
-from tools.repomap.index.listing import FolderListing, is_path_below
-from tools.repomap.index.nearness import index_git_history
-from tools.repomap.index.outlining import MAX_INDEXED_BYTES, index_file, is_text_hidden, outline_file
-from tools.repomap.index.packing import StoredOutline
-from tools.repomap.index.store import (
-    IndexDamaged,
+from tools.repomap.index.folder_listing import FolderListingCache, is_path_below
+from tools.repomap.index.git_history import index_git_history
+from tools.repomap.index.hidden_files import HiddenFiles
+from tools.repomap.index.index_store import (
     IndexedFile,
+    IndexFileDamaged,
     IndexInconsistent,
     IndexStore,
     delete_index,
-    index_path,
+    index_file_path,
     is_damage_error,
 )
-from tools.repomap.index.upkeep import DEFAULT_WAIT_SECONDS, LISTING_TIMEOUT, IndexUpkeep
-from tools.repomap.lookup import (
+from tools.repomap.index.index_updates import (
+    CannotWriteIndex,
+    IndexedFolder,
+    IndexLocked,
+    IndexProgress,
+    build_index,
+    build_outlines,
+    is_indexed_file_up_to_date,
+    open_index_for_writing,
+)
+from tools.repomap.index.index_upkeep import DEFAULT_INDEX_WAIT_SECONDS, FOLDER_LISTING_TIMEOUT, IndexUpkeep
+from tools.repomap.index.packing import StoredOutline
+from tools.repomap.map_rendering import (
+    DEFAULT_MAP_TOKENS,
+    MapCandidate,
+    RenderedRepositoryMap,
+    estimate_tokens,
+    render_repository_map,
+)
+from tools.repomap.name_lookup import (
     Definition,
     NameUses,
     OutlineReader,
     find_definitions,
     find_definitions_in_text,
+    find_symbols_like,
     find_uses,
-    is_defined,
-    symbols_like,
+    is_name_defined,
 )
 from tools.repomap.ranking import (
     MapQuestion,
     Ranking,
-    is_confident,
+    format_ranking_reason,
+    is_ranking_confident,
     parse_question,
     rank_files,
     rank_paths,
-    ranking_reason,
-    symbol_scores,
+    score_symbols,
 )
-from tools.repomap.render import DEFAULT_MAP_TOKENS, MapCandidate, RankedMap, estimate_tokens, render_map
 
 _MAX_MAPPED_FILES = 60
 _MAX_FILES_READ = 9
 """Number of files whose text is searched for the words."""
 _MAX_RANKING_REASONS = 3
-_LISTING_TIMEOUT = 10.0
-_POLL_INTERVAL = 0.05
-_HIDING_RULES_LIFETIME = 0.5
+_COMPLETE_LISTING_TIMEOUT = 10.0
+_EDIT_POLL_INTERVAL = 0.05
+_HIDING_RULES_CACHE_SECONDS = 0.5
 """Seconds for which the rules that hide files are cached: they are checked for every path."""
 
 
@@ -128,7 +139,7 @@ def _recover_from_damage(
 
 
 class MapAnswer(msgspec.Struct, frozen=True):
-    ranked_map: RankedMap
+    ranked_map: RenderedRepositoryMap
     index_state: IndexState
     matched_words: tuple[str, ...] = ()
     """Words of the question that were searched for."""
@@ -153,14 +164,14 @@ class MappedRepository:
         """`asks_git_at_home` returns the user's home if git may be asked for this folder's history. `hidden`
         returns what must not be shown now. `begins_at` is the session's folder."""
         self.root = root
-        self.index = index_path(cache, root)
+        self.index = index_file_path(cache, root)
         self.on_progress: Callable[[], None] = lambda: None
         """Called from a thread when `progress` has changed."""
-        self._home = asks_git_at_home
+        self._find_home = asks_git_at_home
         self._hidden = hidden
-        self._start_folder = _relative_path(root, begins_at) if begins_at is not None else ""
-        self._listing = FolderListing(root)
-        self._edits: set[threading.Event] = set()
+        self._start_folder = _path_relative_to_root(root, begins_at) if begins_at is not None else ""
+        self._listing = FolderListingCache(root)
+        self._running_edits: set[threading.Event] = set()
         """Edits of bayou that the index does not contain yet."""
         self.upkeep = IndexUpkeep(
             self.index,
@@ -171,7 +182,7 @@ class MappedRepository:
             lambda: self.on_progress(),
         )
         self._hidden_asked_at = float("-inf")
-        self._hides: tuple[HiddenFiles, Callable[[str], bool]] = (HiddenFiles(), lambda path: False)
+        self._hiding_rules: tuple[HiddenFiles, Callable[[str], bool]] = (HiddenFiles(), lambda path: False)
 
     @property
     def _indexed_folder(self) -> IndexedFolder:
@@ -180,11 +191,11 @@ class MappedRepository:
     def is_hidden(self, path: str) -> bool:
         """Returns whether the user's rules hide the file."""
         now = time.monotonic()
-        if now - self._hidden_asked_at >= _HIDING_RULES_LIFETIME:
+        if now - self._hidden_asked_at >= _HIDING_RULES_CACHE_SECONDS:
             self._hidden_asked_at, rules = now, self._hidden()
-            if self._hides[0] != rules:
-                self._hides = (rules, rules.matcher_for(self.root))
-        return self._hides[1](path)
+            if self._hiding_rules[0] != rules:
+                self._hiding_rules = (rules, rules.matcher_for(self.root))
+        return self._hiding_rules[1](path)
 
     # Building the index
 
@@ -204,7 +215,7 @@ class MappedRepository:
             problem = self._build_in_process(progress, is_stopped)
         return (
             "Another bayou is making the index; this is what it has so far."
-            if problem == BUSY_MESSAGE
+            if problem == INDEX_BUSY_MESSAGE
             else problem
         )
 
@@ -221,10 +232,14 @@ class MappedRepository:
                 progress(IndexProgress(report.done_files, report.total_files))
 
         builder = IndexBuilder(
-            self._indexed_folder, self.index, self._home(), processes=workers, with_outlines=with_outlines
+            self._indexed_folder,
+            self.index,
+            self._find_home(),
+            processes=workers,
+            with_outlines=with_outlines,
         )
         try:
-            while not builder.wait_for_end(_POLL_INTERVAL):
+            while not builder.wait_for_end(_EDIT_POLL_INTERVAL):
                 if is_stopped():
                     break
                 tell()
@@ -235,38 +250,38 @@ class MappedRepository:
     def _build_in_process(
         self, progress: Callable[[IndexProgress], None], is_stopped: Callable[[], bool]
     ) -> str:
-        home = self._home()
+        home = self._find_home()
         try:
-            with open_for_writing(self.index) as store:
+            with open_index_for_writing(self.index) as store:
                 is_whole = build_index(store, self._indexed_folder, progress=progress, is_stopped=is_stopped)
                 if is_whole and home is not None:
                     index_git_history(store, self.root, home)
                 if is_whole:
                     build_outlines(store, self.root, is_stopped=is_stopped)
-        except IndexBusy:
-            return BUSY_MESSAGE
-        except CannotIndex as problem:
+        except IndexLocked:
+            return INDEX_BUSY_MESSAGE
+        except CannotWriteIndex as problem:
             return str(problem)
         return ""
 
-    def index_changes(self, patience: float = DEFAULT_WAIT_SECONDS) -> None:
+    def index_changes(self, patience: float = DEFAULT_INDEX_WAIT_SECONDS) -> None:
         """Indexes changed files of the repository: a few at once, more in the background, for which this waits only a
         moment."""
         end = time.monotonic() + patience
-        for heard in tuple(self._edits):
+        for heard in tuple(self._running_edits):
             heard.wait(max(0.0, end - time.monotonic()))
         self.upkeep.index_changes(patience)
 
     def announce_edit(self, path: Path) -> Callable[[], None]:
         """Returns a function for a thread: it indexes the file, and checks that begin meanwhile wait for it."""
         heard = threading.Event()
-        self._edits.add(heard)
+        self._running_edits.add(heard)
 
         def hear() -> None:
             try:
                 self.index_edited_file(path)
             finally:
-                self._edits.discard(heard)
+                self._running_edits.discard(heard)
                 heard.set()
 
         return hear
@@ -276,15 +291,15 @@ class MappedRepository:
         if not self.upkeep.has_checked_for_changes or not self.index.exists():
             return
         below = os.path.relpath(path, self.root)
-        made = index_file(self.root, below) if not below.startswith("..") else None
-        with contextlib.suppress(IndexBusy, CannotIndex), open_for_writing(self.index) as store:
+        made = make_complete_record(self.root, below) if not below.startswith("..") else None
+        with contextlib.suppress(IndexLocked, CannotWriteIndex), open_index_for_writing(self.index) as store:
             if made is not None and not self.is_hidden(below):
                 store.store_records([made])
 
     def discard_damaged_index(self) -> None:
         """Makes the next use rebuild the damaged index."""
         delete_index(self.index)
-        self.upkeep.rebuild("the index was damaged and is made anew")
+        self.upkeep.rebuild_index("the index was damaged and is made anew")
 
     def close_repository(self) -> None:
         self.upkeep.stop_upkeep()
@@ -307,29 +322,37 @@ class MappedRepository:
         question = parse_question(text)
         with self.open_index() as store:
             if store is None or not store.get_meta("listed"):
-                return _map_by_paths(
+                return _answer_by_file_names(
                     self._listing, self.is_hidden, self.upkeep.problem_text, question, below, tokens
                 )
             ranking = rank_files(
-                store, question, below=below, known=known, most=_MAX_MAPPED_FILES, read=self.text_of
+                store, question, below=below, known=known, most=_MAX_MAPPED_FILES, read=self.read_visible_text
             )
-            candidates = _map_candidates(store, self.current_outline, question, ranking, self.text_of)
+            candidates = _iterate_map_candidates(
+                store, self.current_outline, question, ranking, self.read_visible_text
+            )
             rest = rank_paths(
-                _unindexed_paths(store, self._listing, self.is_hidden, below), question, _MAX_MAPPED_FILES
+                _list_unindexed_paths(store, self._listing, self.is_hidden, below),
+                question,
+                _MAX_MAPPED_FILES,
             )
-            state = _index_state(store, self.upkeep.problem_text, below)
-            is_short = sure_tokens is not None and is_confident(store, question, ranking.ranked_files)
+            state = _read_index_state(store, self.upkeep.problem_text, below)
+            is_short = sure_tokens is not None and is_ranking_confident(store, question, ranking.ranked_files)
             tried, others = itertools.tee(candidates)
-            shown = _render_map(tried, rest, sure_tokens if is_short and sure_tokens else tokens, state)
+            shown = _render_map_answer(
+                tried, rest, sure_tokens if is_short and sure_tokens else tokens, state
+            )
             if is_more:
                 first = {file.path for file in shown.files}
                 left = (one for one in others if one.path not in first)
                 tried, others = itertools.tee(left)
-                shown = _render_map(tried, [path for path in rest if path not in first], tokens, state)
+                shown = _render_map_answer(tried, [path for path in rest if path not in first], tokens, state)
             has_more = next(itertools.islice(others, len(shown.files), None), None) is not None
             words = tuple(dict.fromkeys(question.word_parts.values()))
             left_out = tuple(
-                (file.path, file.reason) for file in ranking.omitted_files if not self.is_hidden(file.path)
+                (file.path, file.path_only_reason)
+                for file in ranking.omitted_files
+                if not self.is_hidden(file.path)
             )
             return MapAnswer(shown, state, words, ranking.has_only_nearby_files, left_out, has_more)
 
@@ -338,13 +361,13 @@ class MappedRepository:
         """Returns the map of a folder: the most used files first."""
         with self.open_index() as store:
             if store is None or not store.get_meta("listed"):
-                return _map_by_paths(
+                return _answer_by_file_names(
                     self._listing, self.is_hidden, self.upkeep.problem_text, None, below, tokens
                 )
-            rest = _unindexed_paths(store, self._listing, self.is_hidden, below)[:_MAX_MAPPED_FILES]
-            known = folder_candidates(store, below, self.current_outline, self.is_hidden)
-            state = _index_state(store, self.upkeep.problem_text, below)
-            return MapAnswer(_render_map(known, rest, tokens, state), state)
+            rest = _list_unindexed_paths(store, self._listing, self.is_hidden, below)[:_MAX_MAPPED_FILES]
+            known = iterate_folder_candidates(store, below, self.current_outline, self.is_hidden)
+            state = _read_index_state(store, self.upkeep.problem_text, below)
+            return MapAnswer(_render_map_answer(known, rest, tokens, state), state)
 
     @_recover_from_damage
     def find_definitions(
@@ -374,7 +397,9 @@ class MappedRepository:
     def symbols_like(self, text: str, *, most: int = 100) -> list[Definition]:
         """Returns symbols whose name begins with the text, then those whose name contains it; short names first."""
         with self.open_index() as store:
-            return symbols_like(store, text, self.current_outline, most=most) if store is not None else []
+            return (
+                find_symbols_like(store, text, self.current_outline, most=most) if store is not None else []
+            )
 
     @_recover_from_damage
     def visible_paths(self) -> list[str]:
@@ -382,14 +407,14 @@ class MappedRepository:
         with self.open_index() as store:
             known = store.file_stamps() if store is not None and store.get_meta("finished") else None
         if known is None:
-            return self._listing.listed_paths(self.is_hidden, _LISTING_TIMEOUT)
+            return self._listing.listed_paths(self.is_hidden, _COMPLETE_LISTING_TIMEOUT)
         return sorted(path for path in known if not self.is_hidden(path))
 
     @_recover_from_damage
     def defined_names(self, names: Iterable[str]) -> list[str]:
         """Returns those of these names that code of the repository defines exactly so."""
         with self.open_index() as store:
-            return [name for name in names if is_defined(store, name)] if store is not None else []
+            return [name for name in names if is_name_defined(store, name)] if store is not None else []
 
     @_recover_from_damage
     def find_uses(self, name: str, *, below: str = "", most: int = 100) -> NameUses:
@@ -419,7 +444,7 @@ class MappedRepository:
             files = [store.indexed_file_at_path(path) for path in paths] if store is not None else []
             return {file.path: file.kind for file in files if file is not None}
 
-    def text_of(self, path: str) -> str:
+    def read_visible_text(self, path: str) -> str:
         """Returns the present content of a file; empty if it may not or cannot be read."""
         if self.is_hidden(path) or is_text_hidden(self.root, path):
             return ""
@@ -432,28 +457,28 @@ class MappedRepository:
         """Returns the current symbols of a file; None if it is gone, or hidden."""
         if self.is_hidden(file.path):
             return None
-        stored = store.stored_outline(file.id) if is_up_to_date(self.root, file) else None
-        made = outline_file(self.root, file.path) if stored is None else None
+        stored = store.stored_outline(file.id) if is_indexed_file_up_to_date(self.root, file) else None
+        made = make_outline_record(self.root, file.path) if stored is None else None
         return stored if made is None else StoredOutline(made.lines, made.symbols or ())
 
     @_recover_from_damage
     def index_state(self) -> IndexState:
         with self.open_index() as store:
-            return _index_state(store, self.upkeep.problem_text)
+            return _read_index_state(store, self.upkeep.problem_text)
 
     @contextlib.contextmanager
     def open_index(self) -> Generator[IndexStore | None]:
         """Opens the repository's index for reading; None if there is none, or it is unreadable."""
         try:
             store = IndexStore(self.index)
-        except (IndexDamaged, sqlite3.Error):
+        except (IndexFileDamaged, sqlite3.Error):
             yield None
             return
         with store:
             yield store
 
 
-def _map_candidates(
+def _iterate_map_candidates(
     store: IndexStore,
     present: OutlineReader,
     question: MapQuestion,
@@ -471,7 +496,7 @@ def _map_candidates(
         if outline is None:
             continue
         text = read(file.path) if number < _MAX_FILES_READ else ""
-        scores = symbol_scores(outline, question, ranking, place.lines, text)
+        scores = score_symbols(outline, question, ranking, place.lines, text)
         others = [
             other
             for other in named[file.path.rpartition("/")[2]]
@@ -479,8 +504,10 @@ def _map_candidates(
         ]
         copies.update(other.id for other in others)
         many = f"{len(others)} near {'copy' if len(others) == 1 else 'copies'}" if others else ""
-        note = ", ".join(filter(None, (file_kind_note(file.kind), many)))
-        reason = ranking_reason(store, question, ranking, place) if number < _MAX_RANKING_REASONS else ""
+        note = ", ".join(filter(None, (format_file_kind_note(file.kind), many)))
+        reason = (
+            format_ranking_reason(store, question, ranking, place) if number < _MAX_RANKING_REASONS else ""
+        )
         yield MapCandidate(file.path, outline.lines, outline.symbols, scores, reason, note)
 
 
@@ -492,20 +519,20 @@ def _is_near_copy(one: StoredOutline, other: StoredOutline | None) -> bool:
     return len(names & others) >= 0.9 * max(len(names), len(others), 1)
 
 
-def _unindexed_paths(
-    store: IndexStore, listing: FolderListing, hides: Callable[[str], bool], below: str
+def _list_unindexed_paths(
+    store: IndexStore, listing: FolderListingCache, hides: Callable[[str], bool], below: str
 ) -> list[str]:
     """Returns files of the repository that are not indexed, not even by their path."""
     listed = int(store.get_meta("listed") or 0)
     if store.get_meta("finished") or (listed and store.count_files() >= listed):
         return []
     known = store.file_stamps()
-    paths = listing.listed_paths(hides, LISTING_TIMEOUT)
+    paths = listing.listed_paths(hides, FOLDER_LISTING_TIMEOUT)
     return [path for path in paths if path not in known and is_path_below(path, below)]
 
 
-def _map_by_paths(
-    listing: FolderListing,
+def _answer_by_file_names(
+    listing: FolderListingCache,
     hides: Callable[[str], bool],
     trouble: str,
     question: MapQuestion | None,
@@ -513,25 +540,27 @@ def _map_by_paths(
     tokens: int,
 ) -> MapAnswer:
     """Answers a question from file names only, before there is an index."""
-    paths = [path for path in listing.listed_paths(hides, LISTING_TIMEOUT) if is_path_below(path, below)]
+    paths = [
+        path for path in listing.listed_paths(hides, FOLDER_LISTING_TIMEOUT) if is_path_below(path, below)
+    ]
     wanted = (
         rank_paths(paths, question, _MAX_MAPPED_FILES) if question is not None else paths[:_MAX_MAPPED_FILES]
     )
     words = tuple(question.word_parts.values()) if question is not None else ()
-    problem = trouble if listing.is_whole else "the names of its files are still being listed."
+    problem = trouble if listing.is_complete else "the names of its files are still being listed."
     state = IndexState(0, len(paths), problem)
-    return MapAnswer(_render_map((), wanted, tokens, state), state, words)
+    return MapAnswer(_render_map_answer((), wanted, tokens, state), state, words)
 
 
-def _render_map(
+def _render_map_answer(
     candidates: Iterable[MapCandidate], paths: Iterable[str], tokens: int, state: IndexState
-) -> RankedMap:
+) -> RenderedRepositoryMap:
     """Renders the map that answers a question. `paths` are files of which only the path is known."""
     others = (MapCandidate(path, None, (), ()) for path in paths)
-    return render_map(itertools.chain(candidates, others), tokens, behind=state.note_tokens)
+    return render_repository_map(itertools.chain(candidates, others), tokens, behind=state.note_tokens)
 
 
-def _index_state(store: IndexStore | None, problem: str, below: str = "") -> IndexState:
+def _read_index_state(store: IndexStore | None, problem: str, below: str = "") -> IndexState:
     if store is None:
         return IndexState(0, 0, problem)
     count = store.count_files() - store.count_files(is_unseen=True)
@@ -549,13 +578,13 @@ def _index_state(store: IndexStore | None, problem: str, below: str = "") -> Ind
     )
 
 
-def _relative_path(root: Path, folder: Path) -> str:
+def _path_relative_to_root(root: Path, folder: Path) -> str:
     """Returns a path relative to the repository's root; empty if it is outside."""
     below = os.path.relpath(os.path.realpath(folder), os.path.realpath(root))
     return "" if below == "." or below.startswith("..") else below
 
 
-def repository_root(folder: Path) -> Path:
+def find_repository_root(folder: Path) -> Path:
     """Returns the git work tree of the folder, otherwise the folder."""
     found = find_repository(folder)
-    return found.top if found is not None and not found.is_bare else folder
+    return found.work_tree if found is not None and not found.is_bare else folder

@@ -8,16 +8,16 @@ from pathlib import Path
 import msgspec
 
 from tools.base import ToolError
-from tools.filemap.deadline import Deadline, TimeLimitReached
-from tools.filemap.reading import CannotMap, read_text
+from tools.filemap.deadline import Deadline, MapTimeLimitReached
+from tools.filemap.source_text import CannotMapFile, read_source_text
 from tools.filemap.symbols import Symbol
 from tools.files.paths import display_path
-from tools.repomap.answer_texts import map_text
-from tools.repomap.index.kinds import file_kind_note
-from tools.repomap.index.listing import is_path_below
-from tools.repomap.index.outlining import outline_file
-from tools.repomap.lookup import Definition
-from tools.repomap.repository import DEFAULT_WAIT_SECONDS, MappedRepository
+from tools.repomap.answer_texts import format_map_answer
+from tools.repomap.index.file_kinds import format_file_kind_note
+from tools.repomap.index.file_records import make_outline_record
+from tools.repomap.index.folder_listing import is_path_below
+from tools.repomap.name_lookup import Definition
+from tools.repomap.repository import DEFAULT_INDEX_WAIT_SECONDS, MappedRepository
 from tools.workspace import Workspace
 
 
@@ -43,19 +43,21 @@ def folder_relative_to_root(repository: MappedRepository, folder: str, workspace
     return "" if below == "." else below
 
 
-def known_files(repository: MappedRepository, workspace: Workspace) -> list[str]:
+def list_known_files(repository: MappedRepository, workspace: Workspace) -> list[str]:
     """Returns the files that the conversation has read or changed, newest last, relative to the root."""
     root = os.path.realpath(repository.root)
     paths = [os.path.relpath(path, root) for path in workspace.read_cache.paths()]
     return [path for path in paths if not path.startswith("..")]
 
 
-def symbols_like(workspace: Workspace, text: str, most: int = 100) -> list[tuple[str, Definition]]:
+def find_session_symbols_like(
+    workspace: Workspace, text: str, most: int = 100
+) -> list[tuple[str, Definition]]:
     """Returns symbols of the repository whose names resemble a text, with paths relative to the session's folder; none
     without a map."""
     found: list[tuple[str, Definition]] = []
-    for repository in _updated_repositories(workspace):
-        named = _path_from_session(repository, workspace)
+    for repository in _update_repositories(workspace):
+        named = _make_session_path_converter(repository, workspace)
         found += [(named(one.path), one) for one in repository.symbols_like(text, most=most)]
     return found[:most]
 
@@ -80,14 +82,14 @@ class FoundUse(msgspec.Struct, frozen=True):
 
 _INTERACTIVE_WAIT_SECONDS = 2.0
 """Seconds that a user waits for a definition or a map, instead of getting no answer."""
-_MAX_FOUND_FILES = 60
+_MAX_SEARCH_RESULT_FILES = 60
 _MAX_SYMBOLS_PER_FILE = 12
 _MAX_FOUND_TOKENS = 12_000
-_MAX_DEFINITIONS = 200
+_MAX_LISTED_DEFINITIONS = 200
 _MAX_READ_BYTES = 2_000_000
 
 
-def _path_from_session(repository: MappedRepository, workspace: Workspace) -> Callable[[str], str]:
+def _make_session_path_converter(repository: MappedRepository, workspace: Workspace) -> Callable[[str], str]:
     """Returns a function that converts a path relative to the repository's root into one relative to the session's
     folder; in an added folder's repository into an absolute one."""
     cwd, root = os.path.realpath(workspace.cwd), os.path.realpath(repository.root)
@@ -96,8 +98,8 @@ def _path_from_session(repository: MappedRepository, workspace: Workspace) -> Ca
     return lambda path: os.path.relpath(os.path.join(root, path), cwd)  # noqa: PTH118  (paths that are no text)
 
 
-def _updated_repositories(
-    workspace: Workspace, patience: float = DEFAULT_WAIT_SECONDS
+def _update_repositories(
+    workspace: Workspace, patience: float = DEFAULT_INDEX_WAIT_SECONDS
 ) -> tuple[MappedRepository, ...]:
     repositories = workspace.repositories()
     for repository in repositories:
@@ -105,11 +107,11 @@ def _updated_repositories(
     return repositories
 
 
-def _index_path(repository: MappedRepository, workspace: Workspace, path: str) -> str:
+def _path_in_repository(repository: MappedRepository, workspace: Workspace, path: str) -> str:
     return folder_relative_to_root(repository, os.path.join(workspace.cwd, path), workspace)  # noqa: PTH118  (as above)
 
 
-def repositories_below(workspace: Workspace, folder: str) -> list[tuple[MappedRepository, str]]:
+def repositories_containing(workspace: Workspace, folder: str) -> list[tuple[MappedRepository, str]]:
     """Returns the repository that contains a folder, with the folder's path in it; for no folder those of all folders
     of work, each once."""
     if folder:
@@ -123,7 +125,7 @@ def repositories_below(workspace: Workspace, folder: str) -> list[tuple[MappedRe
     main = workspace.repository()
     if main is None:
         return []
-    found = {main.root: (main, _index_path(main, workspace, ""))}
+    found = {main.root: (main, _path_in_repository(main, workspace, ""))}
     for added in workspace.added.real:
         repository = workspace.repository(str(added))
         if repository is not None and repository.root not in found:
@@ -131,23 +133,23 @@ def repositories_below(workspace: Workspace, folder: str) -> list[tuple[MappedRe
     return list(found.values())
 
 
-def files_below(workspace: Workspace, folder: str) -> list[str]:
+def list_files_below(workspace: Workspace, folder: str) -> list[str]:
     found: list[str] = []
-    for repository, below in repositories_below(workspace, folder):
-        repository.index_changes(DEFAULT_WAIT_SECONDS)
-        named = _path_from_session(repository, workspace)
+    for repository, below in repositories_containing(workspace, folder):
+        repository.index_changes(DEFAULT_INDEX_WAIT_SECONDS)
+        named = _make_session_path_converter(repository, workspace)
         found += sorted(named(path) for path in repository.visible_paths() if is_path_below(path, below))
     return found
 
 
-def symbols_of(workspace: Workspace, path: str) -> tuple[Symbol, ...]:
+def list_symbols_of_file(workspace: Workspace, path: str) -> tuple[Symbol, ...]:
     repository = workspace.repository(os.path.join(workspace.cwd, path))  # noqa: PTH118  (as above)
     if repository is None:
         return ()
-    below = _index_path(repository, workspace, path)
+    below = _path_in_repository(repository, workspace, path)
     outline = repository.outline_of(below)
     if outline is None and not repository.is_hidden(below):  # its turn in the index has not come yet
-        made = outline_file(repository.root, below)
+        made = make_outline_record(repository.root, below)
         return made.symbols or () if made is not None else ()
     return outline.symbols if outline is not None else ()
 
@@ -156,16 +158,16 @@ def search_files_and_symbols(workspace: Workspace, text: str, folder: str) -> li
     """Searches files and symbols: matches of a part of a name or path first, then files related to the words; of
     several repositories in turn."""
     lists: list[list[MatchedFile]] = []
-    for repository, below in repositories_below(workspace, folder):
-        repository.index_changes(DEFAULT_WAIT_SECONDS)
-        named = _path_from_session(repository, workspace)
-        found = _matches_in_repository(repository, workspace, text.strip(), below)
+    for repository, below in repositories_containing(workspace, folder):
+        repository.index_changes(DEFAULT_INDEX_WAIT_SECONDS)
+        named = _make_session_path_converter(repository, workspace)
+        found = _search_in_repository(repository, workspace, text.strip(), below)
         lists.append([msgspec.structs.replace(one, path=named(one.path)) for one in found])
     merged = [one for row in zip_longest(*lists) for one in row if one is not None]
-    return merged[:_MAX_FOUND_FILES] if text.strip() else merged
+    return merged[:_MAX_SEARCH_RESULT_FILES] if text.strip() else merged
 
 
-def _matches_in_repository(
+def _search_in_repository(
     repository: MappedRepository, workspace: Workspace, wanted: str, below: str
 ) -> list[MatchedFile]:
     found: dict[str, MatchedFile] = {}
@@ -173,21 +175,21 @@ def _matches_in_repository(
         shown = repository.map_folder(below, tokens=_MAX_FOUND_TOKENS).ranked_map.files
         return [MatchedFile(file.path, None, file.symbols) for file in shown if not file.path.endswith("/")]
     if not any(sign.isspace() for sign in wanted):
-        for one in repository.symbols_like(wanted, most=3 * _MAX_FOUND_FILES):
+        for one in repository.symbols_like(wanted, most=3 * _MAX_SEARCH_RESULT_FILES):
             if is_path_below(one.path, below):
-                _add_matched_file(found, one.path, (one.symbol,), file_kind_note(one.file_kind))
+                _add_matched_file(found, one.path, (one.symbol,), format_file_kind_note(one.file_kind))
     for file in repository.map_for_task(
-        wanted, below=below, tokens=_MAX_FOUND_TOKENS, known=known_files(repository, workspace)
+        wanted, below=below, tokens=_MAX_FOUND_TOKENS, known=list_known_files(repository, workspace)
     ).ranked_map.files:
         if file.path not in found:
             _add_matched_file(found, file.path, file.symbols)
     lowered = wanted.lower()
     for path in repository.visible_paths():
-        if len(found) >= _MAX_FOUND_FILES:
+        if len(found) >= _MAX_SEARCH_RESULT_FILES:
             break
         if lowered in path.lower() and is_path_below(path, below):
             _add_matched_file(found, path, ())
-    return list(found.values())[:_MAX_FOUND_FILES]
+    return list(found.values())[:_MAX_SEARCH_RESULT_FILES]
 
 
 def _add_matched_file(
@@ -202,44 +204,47 @@ def _add_matched_file(
     found[path] = msgspec.structs.replace(before, symbols=tuple(kept))
 
 
-def defined_names_among(workspace: Workspace, names: Sequence[str]) -> list[str]:
-    found = (one.defined_names(names) for one in _updated_repositories(workspace, _INTERACTIVE_WAIT_SECONDS))
+def find_defined_names(workspace: Workspace, names: Sequence[str]) -> list[str]:
+    found = (one.defined_names(names) for one in _update_repositories(workspace, _INTERACTIVE_WAIT_SECONDS))
     return list(dict.fromkeys(name for names in found for name in names))
 
 
-def definitions_of(workspace: Workspace, name: str) -> list[tuple[str, Definition]]:
+def find_definitions_of(workspace: Workspace, name: str) -> list[tuple[str, Definition]]:
     told: list[tuple[str, Definition]] = []
-    for repository in _updated_repositories(workspace, _INTERACTIVE_WAIT_SECONDS):
-        named = _path_from_session(repository, workspace)
+    for repository in _update_repositories(workspace, _INTERACTIVE_WAIT_SECONDS):
+        named = _make_session_path_converter(repository, workspace)
         found, _ = repository.find_definitions(
-            name, near=known_files(repository, workspace), most=_MAX_DEFINITIONS, searches_text=True
+            name,
+            near=list_known_files(repository, workspace),
+            most=_MAX_LISTED_DEFINITIONS,
+            searches_text=True,
         )
         told += [(named(one.path), one) for one in found]
     return told
 
 
-def uses_of(workspace: Workspace, name: str) -> list[FoundUse]:
+def find_uses_of(workspace: Workspace, name: str) -> list[FoundUse]:
     told: list[FoundUse] = []
-    for repository in _updated_repositories(workspace):
-        named = _path_from_session(repository, workspace)
-        found = repository.find_uses(name, most=500).shown
+    for repository in _update_repositories(workspace):
+        named = _make_session_path_converter(repository, workspace)
+        found = repository.find_uses(name, most=500).listed_uses
         told += [FoundUse(named(use.path), use.line, use.text, use.enclosing_symbol) for use in found]
     return told
 
 
-def lines_of(workspace: Workspace, path: str, first: int, last: int) -> str:
+def read_lines_of_file(workspace: Workspace, path: str, first: int, last: int) -> str:
     place = Path(workspace.cwd, path)
     try:
         if place.stat().st_size > _MAX_READ_BYTES:
             return ""
-        text = read_text(place, Deadline(2.0, None)).source.decode("utf-8", "replace")
-    except (CannotMap, TimeLimitReached, OSError):
+        text = read_source_text(place, Deadline(2.0, None)).source.decode("utf-8", "replace")
+    except (CannotMapFile, MapTimeLimitReached, OSError):
         return ""
     return "\n".join(text.split("\n")[max(0, first - 1) : last])
 
 
-def map_of_folder(workspace: Workspace, folder: str) -> str:
+def render_map_of_folder(workspace: Workspace, folder: str) -> str:
     repository = repository_of(workspace, folder)
     repository.index_changes(_INTERACTIVE_WAIT_SECONDS)
     answer = repository.map_folder(folder_relative_to_root(repository, folder, workspace))
-    return map_text(answer, is_question=False)
+    return format_map_answer(answer, is_question=False)

@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.running.withheld_variables import child_variables
+from tools.running.withheld_variables import variables_for_children
 
-_TIMEOUT = 20
+_BROWSER_START_TIMEOUT = 20
 """Some launchers wait for the browser."""
 
 
@@ -17,9 +17,9 @@ async def open_page(address: str, *, outside: Path) -> None:
     """Opens a page in the user's browser; does nothing without a browser, because the caller shows the address too."""
     if not address.startswith(("http://", "https://")):
         return
-    variables = child_variables()
+    variables = variables_for_children()
     variables.pop("TERM", None)  # a terminal browser would draw over bayou
-    variables["PATH"] = os.pathsep.join(_outside_folders(variables.get("PATH", os.defpath), outside))
+    variables["PATH"] = os.pathsep.join(_search_folders_outside(variables.get("PATH", os.defpath), outside))
     try:
         process = subprocess.Popen(  # noqa: ASYNC220  (a fork; its end is waited for in a thread)
             [sys.executable, "-I", "-m", "webbrowser", "-t", address],
@@ -34,12 +34,12 @@ async def open_page(address: str, *, outside: Path) -> None:
         return
     ended = asyncio.ensure_future(asyncio.to_thread(process.wait))
     try:
-        await asyncio.wait({ended}, timeout=_TIMEOUT)
+        await asyncio.wait({ended}, timeout=_BROWSER_START_TIMEOUT)
     finally:
         process.kill()  # a waiting thread prevents bayou from ending; the browser itself continues
 
 
-def _outside_folders(path: str, outside: Path) -> list[str]:
+def _search_folders_outside(path: str, outside: Path) -> list[str]:
     """Returns the absolute folders of a search path that are not below `outside`."""
     forbidden = Path(os.path.realpath(outside))
     return [

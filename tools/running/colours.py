@@ -9,7 +9,7 @@ import msgspec
 
 from tools.patterns import late
 from tools.results import ColouredSpan
-from tools.text import plain_output
+from tools.text import render_plain_output
 
 _SGR_SEQUENCE_PATTERN: Final = late(r"(?:\x1b\[|\x9b)([\d;:]*)m")
 _VERTICAL_MOVE_PATTERN: Final = late(r"(?:\x1b\[|\x9b)\d*[ABEFJ]|\x1bM")
@@ -17,13 +17,13 @@ _VERTICAL_MOVE_PATTERN: Final = late(r"(?:\x1b\[|\x9b)\d*[ABEFJ]|\x1bM")
 _ERASE_TO_LINE_END_PATTERN: Final = late(r"(?:\x1b\[|\x9b)0?K")
 """grep and compilers write it behind each colour; it has no effect at a line's end."""
 MAX_COLOURED_LINES: Final = 200
-MAX_LIVE_LINES: Final = 24
+MAX_COLOURED_LIVE_LINES: Final = 24
 """While a command runs, only this many last lines are coloured."""
-_MAX_SPANS: Final = 600
-_MAX_SGR_LENGTH: Final = 24
+_MAX_COLOURED_SPANS: Final = 600
+_MAX_SGR_CHARS: Final = 24
 
 
-def output_colours(
+def find_output_colours(
     written: str, shown: str, most_lines: int = MAX_COLOURED_LINES
 ) -> tuple[ColouredSpan, ...]:
     """Returns the colours of a command's output in the last lines that are shown."""
@@ -36,27 +36,27 @@ def output_colours(
     count = min(len(lines), len(seen), most_lines)
     sgr = ""
     for line in lines[: len(lines) - count]:
-        sgr = _sgr_after_line(line, sgr)
+        sgr = _compute_sgr_after_line(line, sgr)
     found: list[ColouredSpan] = []
     for number, line in enumerate(lines[len(lines) - count :], len(seen) - count):
-        for start, end, code in _line_colours(line, seen[number], sgr):
+        for start, end, code in _find_line_colours(line, seen[number], sgr):
             found.append(ColouredSpan(number, start, end, code))
-        sgr = _sgr_after_line(line, sgr)
-        if len(found) > _MAX_SPANS:
+        sgr = _compute_sgr_after_line(line, sgr)
+        if len(found) > _MAX_COLOURED_SPANS:
             return ()
     return tuple(found)
 
 
-def _line_colours(line: str, seen: str, sgr: str) -> Iterator[tuple[int, int, str]]:
+def _find_line_colours(line: str, seen: str, sgr: str) -> Iterator[tuple[int, int, str]]:
     """Returns the coloured spans of one line of output. For an overwritten line, those of its last version if nothing
     of the rest is visible."""
     over, _, last = line.rstrip("\r").rpartition("\r")
     last = _ERASE_TO_LINE_END_PATTERN.sub("", last)
-    if plain_output(_SGR_SEQUENCE_PATTERN.sub("", last)) == seen:
-        yield from _sgr_spans(last, _sgr_after_line(over, sgr))
+    if render_plain_output(_SGR_SEQUENCE_PATTERN.sub("", last)) == seen:
+        yield from _find_sgr_spans(last, _compute_sgr_after_line(over, sgr))
 
 
-def _sgr_after_line(line: str, sgr: str) -> str:
+def _compute_sgr_after_line(line: str, sgr: str) -> str:
     for code in _SGR_SEQUENCE_PATTERN.finditer(line):
         sgr = _apply_sgr(sgr, code[1])
     return sgr
@@ -67,19 +67,17 @@ def _apply_sgr(before: str, code: str) -> str:
     if code in ("", "0"):
         return ""
     if code.startswith(("0;", ";")):
-        return code.lstrip("0").lstrip(";")[:_MAX_SGR_LENGTH]
+        return code.lstrip("0").lstrip(";")[:_MAX_SGR_CHARS]
     return (
-        f"{before};{code}".lstrip(";")
-        if len(before) + len(code) < _MAX_SGR_LENGTH
-        else code[:_MAX_SGR_LENGTH]
+        f"{before};{code}".lstrip(";") if len(before) + len(code) < _MAX_SGR_CHARS else code[:_MAX_SGR_CHARS]
     )
 
 
-def _sgr_spans(line: str, sgr: str) -> Iterator[tuple[int, int, str]]:
+def _find_sgr_spans(line: str, sgr: str) -> Iterator[tuple[int, int, str]]:
     at = column = 0
     for code in (*_SGR_SEQUENCE_PATTERN.finditer(line), None):
         end = code.start() if code is not None else len(line)
-        size = len(plain_output(line[at:end]))
+        size = len(render_plain_output(line[at:end]))
         if sgr and size:
             yield column, column + size, sgr
         column += size
@@ -88,7 +86,7 @@ def _sgr_spans(line: str, sgr: str) -> Iterator[tuple[int, int, str]]:
             at = code.end()
 
 
-def stored_colours(details: Mapping[str, Any] | None) -> tuple[ColouredSpan, ...]:
+def read_stored_colours(details: Mapping[str, Any] | None) -> tuple[ColouredSpan, ...]:
     """Returns the coloured spans that the details of a command's result have; none if they are malformed."""
     try:
         return msgspec.convert((details or {}).get("colours") or (), tuple[ColouredSpan, ...])

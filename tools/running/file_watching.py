@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from tools.amounts import changed_files
+from tools.amounts import format_changed_files
 from tools.operations import CommandLine
 from tools.text import escape_controls, one_line
 
@@ -17,7 +17,7 @@ class CommandFiles(msgspec.Struct, frozen=True, kw_only=True):
     added: int = 0
     """Number of lines."""
     removed: int = 0
-    uncovered: tuple[str, ...] = ()
+    not_undoable: tuple[str, ...] = ()
     """Possible changes that cannot be undone, with the reason: `build/ (its contents are not stored)`."""
 
 
@@ -27,7 +27,7 @@ WatchCommand = Callable[[str, str, CommandLine], Awaitable[FilesAfterCommand | N
 """Called before a command starts, with its call, tool and command line. None means it is not watched."""
 
 
-def files_summary(details: Mapping[str, Any] | None) -> str:
+def format_files_summary(details: Mapping[str, Any] | None) -> str:
     """Returns a summary of the files that a command changed: `± 3 files +12 -4, 1 not undoable: build/`."""
     try:
         files = msgspec.convert((details or {}).get("files"), CommandFiles)
@@ -35,9 +35,9 @@ def files_summary(details: Mapping[str, Any] | None) -> str:
         return ""
     parts: list[str] = []
     if files.changed:
-        parts.append(f"± {changed_files(files.changed, files.added, files.removed)}")
-    if files.uncovered:
-        first, *others = files.uncovered
+        parts.append(f"± {format_changed_files(files.changed, files.added, files.removed)}")
+    if files.not_undoable:
+        first, *others = files.not_undoable
         more = f" and {len(others)} more" if others else ""
         parts.append(f"not undoable: {one_line(escape_controls(first))}{more}")
     return ", ".join(parts)

@@ -14,7 +14,7 @@ class InterceptRule(msgspec.Struct, frozen=True, kw_only=True):
     ignore_case: bool = False
 
 
-MATCH_TIMEOUT: Final = 0.1
+INTERCEPT_MATCH_TIMEOUT: Final = 0.1
 """Seconds for matching one pattern."""
 INTERCEPT_RULES: Final[tuple[InterceptRule, ...]] = (
     InterceptRule(
@@ -45,16 +45,16 @@ INTERCEPT_RULES: Final[tuple[InterceptRule, ...]] = (
 )
 
 
-def pattern_error(pattern: str) -> str | None:
+def find_pattern_error(pattern: str) -> str | None:
     """Returns why the pattern of an intercept rule is invalid, or None."""
     try:
-        _compile_pattern(pattern)
-    except regex_error() as problem:
+        _compile_with_timeout_engine(pattern)
+    except regex_error_type() as problem:
         return str(problem)
     return None
 
 
-def better_tool(
+def find_better_tool(
     command: str, without_cd: str, tools: Collection[str], own: tuple[InterceptRule, ...] = ()
 ) -> str | None:
     """Returns why a shell command is refused in favour of a tool, or None. A rule applies only if its tool is
@@ -63,18 +63,18 @@ def better_tool(
         if rule.tool not in tools:
             continue
         try:
-            pattern = _compile_pattern(rule.pattern, ignores_case=rule.ignore_case)
+            pattern = _compile_with_timeout_engine(rule.pattern, ignores_case=rule.ignore_case)
             matches = any(
-                pattern.match(text.strip(), timeout=MATCH_TIMEOUT) for text in (command, without_cd)
+                pattern.match(text.strip(), timeout=INTERCEPT_MATCH_TIMEOUT) for text in (command, without_cd)
             )
-        except (regex_error(), TimeoutError):
+        except (regex_error_type(), TimeoutError):
             continue
         if matches:
             return f"Blocked: {rule.message}\n\nOriginal command: {command}"
     return None
 
 
-def _compile_pattern(pattern: str, *, ignores_case: bool = False) -> Any:
+def _compile_with_timeout_engine(pattern: str, *, ignores_case: bool = False) -> Any:
     """Compiles the pattern of an intercept rule with an engine that has a timeout, because a user's pattern may be
     slow."""
     import regex  # noqa: PLC0415  (only where commands are intercepted)
@@ -82,7 +82,7 @@ def _compile_pattern(pattern: str, *, ignores_case: bool = False) -> Any:
     return regex.compile(pattern, regex.DOTALL | (regex.IGNORECASE if ignores_case else 0))
 
 
-def regex_error() -> type[Exception]:
+def regex_error_type() -> type[Exception]:
     import regex  # noqa: PLC0415  (as above)
 
     return regex.error

@@ -11,10 +11,10 @@ from typing import Final
 import msgspec
 
 from tools.operations import CommandLine, RunningProcess
-from tools.running.process import LocalProcesses, create_pipe
+from tools.running.local_processes import LocalProcesses, create_large_pipe
 from tools.threads import await_uncancelled
 
-_DRAIN_TIMEOUT: Final = 2.0
+_PIPE_DRAIN_TIMEOUT: Final = 2.0
 """Time for reading the rest of the pipes after the program has ended."""
 
 
@@ -27,7 +27,7 @@ class ProgramOutput(msgspec.Struct, frozen=True, kw_only=True):
     """The exit code, negative for a signal."""
     is_timed_out: bool
     """Whether it was ended because its time was over."""
-    is_cut: bool
+    is_output_cut: bool
     """Whether it was ended because it wrote more than the limit."""
 
 
@@ -36,7 +36,7 @@ async def run_limited_program(
 ) -> ProgramOutput:
     """Runs a program with `text` as its stdin; `max_bytes` limits each of its two streams. Raises `OSError`
     if it cannot be started."""
-    process, output, errors = await _start(processes, command, text, max_bytes)
+    process, output, errors = await _start_limited_program(processes, command, text, max_bytes)
     ending = asyncio.ensure_future(process.wait())
     is_late = False
     try:
@@ -47,7 +47,8 @@ async def run_limited_program(
         is_late = not done
         if ending in done:
             await asyncio.wait(
-                {asyncio.ensure_future(one.ended.wait()) for one in (output, errors)}, timeout=_DRAIN_TIMEOUT
+                {asyncio.ensure_future(one.ended.wait()) for one in (output, errors)},
+                timeout=_PIPE_DRAIN_TIMEOUT,
             )
     finally:
         # With all its children, also when the caller was cancelled.
@@ -60,23 +61,23 @@ async def run_limited_program(
         errors=bytes(errors.data),
         exit_code=code,
         is_timed_out=is_late,
-        is_cut=output.full.is_set() or errors.full.is_set(),
+        is_output_cut=output.full.is_set() or errors.full.is_set(),
     )
 
 
-async def _start(
+async def _start_limited_program(
     processes: LocalProcesses, command: CommandLine, text: bytes, max_bytes: int
 ) -> "tuple[RunningProcess, _LimitedReader, _LimitedReader]":
     """Connects the readers of a program's output, then starts it: after the start, nothing is awaited that could be
     cancelled."""
-    given = await asyncio.to_thread(_input_descriptor, text)
-    my_out, his_out = create_pipe()
-    my_errors, his_errors = create_pipe()
+    given = await asyncio.to_thread(_open_input_descriptor, text)
+    my_out, his_out = create_large_pipe()
+    my_errors, his_errors = create_large_pipe()
     ours = [os.fdopen(one, "rb", 0) for one in (my_out, my_errors)]
     heard: list[_LimitedReader] = []
     try:
         for one in ours:
-            heard.append(await _read_stream(one, max_bytes))
+            heard.append(await _start_reading_stream(one, max_bytes))
         process = await processes.start_piped(command, given, his_out, his_errors)
     except BaseException:
         for taken in heard:
@@ -91,7 +92,7 @@ async def _start(
     return process, output, errors
 
 
-def _input_descriptor(text: bytes) -> int:
+def _open_input_descriptor(text: bytes) -> int:
     """Returns a descriptor from which a program reads the text as its standard input, so that a large input needs no
     writer."""
     if not text:
@@ -102,7 +103,7 @@ def _input_descriptor(text: bytes) -> int:
         return os.dup(file.fileno())
 
 
-async def _read_stream(stream: FileIO, max_bytes: int) -> "_LimitedReader":
+async def _start_reading_stream(stream: FileIO, max_bytes: int) -> "_LimitedReader":
     taken = _LimitedReader(max_bytes)
     await asyncio.get_running_loop().connect_read_pipe(lambda: taken, stream)
     return taken

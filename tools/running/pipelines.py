@@ -23,13 +23,13 @@ from tools.patterns import late
 PIPE_STATUS_COMMAND: Final = """{ builtin printf '%%s ' "${PIPESTATUS[@]}" >|%s; } 2>/dev/null || :"""
 """Writes the statuses of the last pipeline's parts. Its own errors and traces are shown nowhere."""
 _FIFO_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
-_START_FILE_TEMPLATE: Final = """\
+_BASH_START_FILE_TEMPLATE: Final = """\
 trap -- {trap} EXIT
 {before}
 : "$BASH"
 """
 """The last line leaves `$_` as it is without a start file."""
-_START_VARIABLE: Final = "BASH_ENV"
+_BASH_START_FILE_VARIABLE: Final = "BASH_ENV"
 _SIGPIPE_EXIT_CODE: Final = 128 + 13
 _PROGRAMS_EXIT_1_MEANS_NO: Final = frozenset(
     (
@@ -51,16 +51,16 @@ _PROGRAMS_EXIT_1_MEANS_NO: Final = frozenset(
     )
 )
 _GIT_EXIT_1_MEANS_NO: Final = frozenset({"grep", "diff"})
-_PIPE_PATTERN: Final = late(r"(?<!\|)\|(?!\|)")
+_PIPE_OPERATOR_PATTERN: Final = late(r"(?<!\|)\|(?!\|)")
 _ASSIGNMENT_PATTERN: Final = late(r"[A-Za-z_]\w*=")
-_MAX_REPORT: Final = 4_096
-_MAX_COMMAND: Final = 20_000
-_MAX_WORDS: Final = 3
-_MAX_NAME: Final = 30
+_MAX_PIPE_STATUS_BYTES: Final = 4_096
+_MAX_PARSED_COMMAND_CHARS: Final = 20_000
+_MAX_QUOTED_PART_WORDS: Final = 3
+_MAX_PROGRAM_NAME_CHARS: Final = 30
 
 
 def has_pipeline(command: str) -> bool:
-    return _PIPE_PATTERN.search(command) is not None
+    return _PIPE_OPERATOR_PATTERN.search(command) is not None
 
 
 class PipelineReport:
@@ -74,24 +74,24 @@ class PipelineReport:
         os.mkfifo(file, 0o600)
         self._descriptor = os.open(file, _FIFO_FLAGS)
 
-    def statuses(self) -> tuple[int, ...]:
+    def read_exit_codes(self) -> tuple[int, ...]:
         """Returns the exit codes of the last pipeline's parts; empty if the shell reported nothing. To be called
         once."""
         try:
-            words = os.read(self._descriptor, _MAX_REPORT).split()
+            words = os.read(self._descriptor, _MAX_PIPE_STATUS_BYTES).split()
         except OSError:
             return ()
         finally:
-            self.discard()
+            self.discard_report()
         return tuple(int(word) for word in words) if all(word.isdigit() for word in words) else ()
 
-    def discard(self) -> None:
+    def discard_report(self) -> None:
         os.close(self._descriptor)
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def with_pipeline_report(
+def add_pipeline_report(
     command: CommandLine, private_folder: Callable[[str], Path]
 ) -> tuple[CommandLine, PipelineReport | None]:
     """Returns a bash command with a start file that sets the trap which reports how its pipeline ended; other commands
@@ -102,27 +102,28 @@ def with_pipeline_report(
     statuses = folder / "statuses"
     report = PipelineReport(statuses, folder)
     start = folder / "start"
-    own = command.environment.get(_START_VARIABLE)
-    before = f"unset {_START_VARIABLE}"
+    name = _BASH_START_FILE_VARIABLE
+    own = command.environment.get(name)
+    before = f"unset {name}"
     if own is not None:
-        before = f'export {_START_VARIABLE}={shlex.quote(own)}\n[ -r "${_START_VARIABLE}" ] && . "${_START_VARIABLE}"'
+        before = f'export {name}={shlex.quote(own)}\n[ -r "${name}" ] && . "${name}"'
     trap = shlex.quote(PIPE_STATUS_COMMAND % shlex.quote(str(statuses)))
-    start.write_text(_START_FILE_TEMPLATE.format(trap=trap, before=before), encoding="utf-8")
+    start.write_text(_BASH_START_FILE_TEMPLATE.format(trap=trap, before=before), encoding="utf-8")
     return msgspec.structs.replace(
         command,
-        environment={**command.environment, _START_VARIABLE: str(start)},
+        environment={**command.environment, _BASH_START_FILE_VARIABLE: str(start)},
         box=command.box and with_private_folder(command.box, str(folder)),
     ), report
 
 
-def failed_part(command: str, statuses: tuple[int, ...]) -> str:
+def describe_failed_part(command: str, statuses: tuple[int, ...]) -> str:
     """Returns a note on the first part that failed in a pipeline that succeeded; empty if none did."""
     if len(statuses) < 2 or statuses[-1]:
         return ""
-    parts = _last_pipeline_parts(command, len(statuses))
+    parts = _find_last_pipeline_parts(command, len(statuses))
     for number, status in enumerate(statuses):
         words = parts[number] if parts else []
-        if status in (0, _SIGPIPE_EXIT_CODE) or (status == 1 and _exit_1_means_no(words)):
+        if status in (0, _SIGPIPE_EXIT_CODE) or (status == 1 and _does_exit_1_mean_no(words)):
             continue
         name = _program_name(words)
         part = f"`{name}`" if name else f"part {number + 1} of {len(statuses)} of the pipeline"
@@ -130,9 +131,9 @@ def failed_part(command: str, statuses: tuple[int, ...]) -> str:
     return ""
 
 
-def _last_pipeline_parts(command: str, count: int) -> list[list[str]]:
+def _find_last_pipeline_parts(command: str, count: int) -> list[list[str]]:
     """Returns the words of each part of a command's last pipeline with that many parts; empty if none is found."""
-    lexer = shlex.shlex(command[-_MAX_COMMAND:], posix=False, punctuation_chars="();|&\n")
+    lexer = shlex.shlex(command[-_MAX_PARSED_COMMAND_CHARS:], posix=False, punctuation_chars="();|&\n")
     lexer.whitespace = " \t\r"
     lexer.commenters = ""
     lexer.whitespace_split = True
@@ -151,7 +152,7 @@ def _last_pipeline_parts(command: str, count: int) -> list[list[str]]:
     return parts if len(parts) == count else found
 
 
-def _program_words(words: list[str]) -> list[str]:
+def _skip_assignments_and_redirections(words: list[str]) -> list[str]:
     """Returns the words of a command from the program's name on, without variable assignments and redirections."""
     at = next((at for at, word in enumerate(words) if not _ASSIGNMENT_PATTERN.match(word)), len(words))
     kept: list[str] = []
@@ -162,9 +163,9 @@ def _program_words(words: list[str]) -> list[str]:
     return kept
 
 
-def _exit_1_means_no(words: list[str]) -> bool:
+def _does_exit_1_mean_no(words: list[str]) -> bool:
     """Returns whether a program answers "no" by the exit code 1, which is then no failure."""
-    program = _program_words(words)
+    program = _skip_assignments_and_redirections(words)
     name = program[0].strip("'\"").rpartition("/")[2] if program else ""
     return name in _PROGRAMS_EXIT_1_MEANS_NO or (
         name == "git" and not _GIT_EXIT_1_MEANS_NO.isdisjoint(program[1:3])
@@ -172,17 +173,19 @@ def _exit_1_means_no(words: list[str]) -> bool:
 
 
 def _program_name(words: list[str]) -> str:
-    program = _program_words(words)
+    program = _skip_assignments_and_redirections(words)
     if (
         not program
         or not program[0].isprintable()
         or program[0] in ("{", "while", "for", "if", "until", "case")
     ):
         return ""
-    name = " ".join(program[:_MAX_WORDS])
-    while len(program) > 1 and len(name) > _MAX_NAME:
+    name = " ".join(program[:_MAX_QUOTED_PART_WORDS])
+    while len(program) > 1 and len(name) > _MAX_PROGRAM_NAME_CHARS:
         program = program[:-1]
-        name = " ".join(program[:_MAX_WORDS])
+        name = " ".join(program[:_MAX_QUOTED_PART_WORDS])
     return (
-        name if len(name) <= _MAX_NAME and name.isprintable() and "`" not in name else program[0][:_MAX_NAME]
+        name
+        if len(name) <= _MAX_PROGRAM_NAME_CHARS and name.isprintable() and "`" not in name
+        else program[0][:_MAX_PROGRAM_NAME_CHARS]
     )

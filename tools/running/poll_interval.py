@@ -2,17 +2,19 @@
 
 from typing import Final
 
-ACTIVE_INTERVAL: Final = 0.1
+ACTIVE_POLL_INTERVAL: Final = 0.1
 """Seconds between polls of an active process."""
-SILENT_INTERVAL: Final = 0.4
+SILENT_POLL_INTERVAL: Final = 0.4
 """Seconds between polls of a process that has long been silent: each poll wakes the processor."""
 _SLOWDOWN_FACTOR: Final = 1.3
 
 
 class PollInterval:
     def __init__(self) -> None:
-        self.seconds = ACTIVE_INTERVAL
+        self.seconds = ACTIVE_POLL_INTERVAL
         """Seconds until the next poll."""
 
-    def update(self, has_news: bool) -> None:
-        self.seconds = ACTIVE_INTERVAL if has_news else min(SILENT_INTERVAL, self.seconds * _SLOWDOWN_FACTOR)
+    def update_interval(self, has_news: bool) -> None:
+        self.seconds = (
+            ACTIVE_POLL_INTERVAL if has_news else min(SILENT_POLL_INTERVAL, self.seconds * _SLOWDOWN_FACTOR)
+        )

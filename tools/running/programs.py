@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final
 
-_KILL_TIMEOUT: Final = 0.5
+_KILLED_PROGRAM_TIMEOUT: Final = 0.5
 """Seconds to wait for a killed program; one that hangs in the kernel is left to the system."""
-_MAX_LINE_BYTES: Final = 64 * 1024
+_MAX_STREAM_LINE_BYTES: Final = 64 * 1024
 
 
 class RunningProgram:
@@ -23,11 +23,11 @@ class RunningProgram:
 
     def __init__(self, process: "subprocess.Popen[bytes]", *, is_apart: bool) -> None:
         self._process = process
-        self._is_apart = is_apart
+        self._has_own_group = is_apart
         self._loop = asyncio.get_running_loop()
-        self._exit: asyncio.Future[int] = self._loop.create_future()
+        self._exit_code_future: asyncio.Future[int] = self._loop.create_future()
         self._transports: list[asyncio.BaseTransport] = []
-        self._unconnected = [pipe for pipe in (process.stdin, process.stdout, process.stderr) if pipe]
+        self._unconnected_pipes = [pipe for pipe in (process.stdin, process.stdout, process.stderr) if pipe]
         self._stdin: asyncio.StreamWriter | None = None
         self._stdout: asyncio.StreamReader | None = None
         self._stderr: asyncio.StreamReader | None = None
@@ -43,7 +43,7 @@ class RunningProgram:
         is_fed: bool = False,
         keeps_errors: bool = False,
         is_apart: bool = True,
-        line_limit: int = _MAX_LINE_BYTES,
+        line_limit: int = _MAX_STREAM_LINE_BYTES,
     ) -> "RunningProgram":
         """Starts a program. `is_fed` opens a standard input, which `stdin` or `feed` writes. `keeps_errors` opens
         `stderr`. `is_apart` starts a separate session and group, which is ended with the program. Raises `OSError`."""
@@ -59,7 +59,7 @@ class RunningProgram:
         )
         program = cls(process, is_apart=is_apart)
         try:
-            await program._connect(line_limit)
+            await program._connect_pipes(line_limit)
         except BaseException:
             await program.end()
             raise
@@ -78,7 +78,7 @@ class RunningProgram:
     @property
     def exit_code(self) -> int | None:
         """The exit code of the program; None while it runs."""
-        return self._exit.result() if self._exit.done() else None
+        return self._exit_code_future.result() if self._exit_code_future.done() else None
 
     @property
     def stdin(self) -> asyncio.StreamWriter:
@@ -95,7 +95,7 @@ class RunningProgram:
         assert self._stderr is not None, "started without its standard error"
         return self._stderr
 
-    async def feed(self, data: bytes) -> None:
+    async def write_stdin(self, data: bytes) -> None:
         """Writes the whole standard input and closes it. The program may have stopped reading."""
         try:
             self.stdin.write(data)
@@ -106,14 +106,14 @@ class RunningProgram:
 
     async def wait(self) -> int:
         """Waits for the program's exit code, which is negative for a signal."""
-        return await asyncio.shield(self._exit)
+        return await asyncio.shield(self._exit_code_future)
 
     def kill(self) -> None:
         """Kills the program and its separate group, which may outlive the program."""
         try:
-            if self._is_apart:
+            if self._has_own_group:
                 os.killpg(self._process.pid, signal.SIGKILL)
-            elif not self._exit.done():
+            elif not self._exit_code_future.done():
                 self._process.kill()
         except (ProcessLookupError, PermissionError):
             pass  # The program has ended.
@@ -122,15 +122,15 @@ class RunningProgram:
         """Kills the program if it still runs, and closes its pipes. Returns within half a second."""
         self.kill()
         self.hang_up()
-        await asyncio.wait({self._exit}, timeout=_KILL_TIMEOUT)
+        await asyncio.wait({self._exit_code_future}, timeout=_KILLED_PROGRAM_TIMEOUT)
 
     def hang_up(self) -> None:
         for transport in self._transports:
             transport.close()
-        for pipe in self._unconnected:
+        for pipe in self._unconnected_pipes:
             pipe.close()
 
-    async def _connect(self, line_limit: int) -> None:
+    async def _connect_pipes(self, line_limit: int) -> None:
         process = self._process
         if process.stdin is not None:
             protocol = asyncio.StreamReaderProtocol(asyncio.StreamReader())
@@ -149,12 +149,12 @@ class RunningProgram:
         return reader
 
     def _note_connected(self, pipe: IO[bytes], transport: asyncio.BaseTransport) -> None:
-        self._unconnected.remove(pipe)
+        self._unconnected_pipes.remove(pipe)
         self._transports.append(transport)
 
     def _reap_process(self) -> None:
         code = self._process.wait()
         try:
-            self._loop.call_soon_threadsafe(self._exit.set_result, code)
+            self._loop.call_soon_threadsafe(self._exit_code_future.set_result, code)
         except RuntimeError:
             pass  # The loop has been closed.

@@ -12,16 +12,23 @@ import msgspec
 
 from tools.files.artifacts import Artifact, Artifacts
 from tools.files.atomic_replacement import write_all
-from tools.limits import MAX_BYTES, MAX_LINES, Truncation, count_lines, format_size, truncate_tail
+from tools.limits import (
+    MAX_RESULT_BYTES,
+    MAX_RESULT_LINES,
+    Truncation,
+    count_lines,
+    format_size,
+    truncate_tail,
+)
 from tools.masking.mask import CurrentMask
 from tools.masking.streams import MaskedStream
 from tools.results import ColouredSpan
-from tools.running.colours import MAX_LIVE_LINES, output_colours
-from tools.text import final_output, plain_output
+from tools.running.colours import MAX_COLOURED_LIVE_LINES, find_output_colours
+from tools.text import render_final_output, render_plain_output
 
 _MAX_BUFFERED_BYTES: Final = 256 * 1024
-_CHUNK: Final = 1 << 20
-_MAX_ESCAPE_LENGTH: Final = 256
+_READ_CHUNK_BYTES: Final = 1 << 20
+_MAX_ESCAPE_SEQUENCE_BYTES: Final = 256
 
 
 class OutputSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,22 +64,22 @@ class RollingOutput:
         self._tool = tool
         self._lock = threading.Lock()
         self._tail_bytes = bytearray()
-        self._line_feeds = 0
+        self._line_feed_count = 0
         self._line_bytes = 0
         self._last_line_bytes = 0
         self._ends_with_line_feed = True
         self._descriptor = -1
         self._artifact: Artifact | None = None
-        self._problem = ""
+        self._artifact_problem = ""
         self._is_finished = False
         self._masked_stream = MaskedStream(mask)
-        self.arrived = 0
+        self.received_bytes = 0
         """The number of received bytes."""
         self.total_bytes = 0
         """The number of bytes, after masking, that are stored or shown."""
-        self.is_feeding = False
+        self.is_reading_pipe = False
         """Whether output was taken from its source and has not been added yet."""
-        self.is_complete = threading.Event()
+        self.completed_event = threading.Event()
         """Set when the source is at its end."""
 
     def read_pipe(
@@ -81,12 +88,14 @@ class RollingOutput:
         """Reads a pipe to its end, in a thread, and closes it. Both callbacks run in that thread."""
         # A daemon thread: a pipe that a detached child holds open must not keep bayou from ending.
         arguments = (descriptor, on_data, on_end)
-        threading.Thread(target=self._drain, args=arguments, daemon=True, name="bayou-output").start()
+        threading.Thread(
+            target=self._read_pipe_to_end, args=arguments, daemon=True, name="bayou-output"
+        ).start()
 
-    def _drain(
+    def _read_pipe_to_end(
         self, descriptor: int, on_data: Callable[[bytes], None] | None, on_end: Callable[[], None]
     ) -> None:
-        buffer = bytearray(_CHUNK)
+        buffer = bytearray(_READ_CHUNK_BYTES)
         view = memoryview(buffer)
         try:
             # A FIFO without a writer yet would look like one at its end.
@@ -94,9 +103,9 @@ class RollingOutput:
             waiting.register(descriptor, select.POLLIN)
             waiting.poll()
             while count := os.readv(descriptor, [buffer]):
-                self.is_feeding = True
+                self.is_reading_pipe = True
                 self.feed(view[:count])
-                self.is_feeding = False
+                self.is_reading_pipe = False
                 if on_data:
                     on_data(bytes(view[:count]))
         except OSError:
@@ -106,8 +115,8 @@ class RollingOutput:
             with self._lock:
                 self._add_masked(self._masked_stream.mask_rest())
                 if self._is_finished:
-                    self._close()
-            self.is_complete.set()
+                    self._close_artifact()
+            self.completed_event.set()
             on_end()
 
     def feed(self, data: "bytes | memoryview") -> None:
@@ -115,29 +124,29 @@ class RollingOutput:
         if not chunk:
             return
         with self._lock:
-            self.arrived += len(chunk)
+            self.received_bytes += len(chunk)
             self._add_masked(self._masked_stream.mask_piece(chunk))
 
     def _add_masked(self, chunk: bytes) -> None:
         """Adds output in which secrets are masked already."""
         if not chunk:
             return
-        self._count(chunk)
+        self._count_lines(chunk)
         if len(chunk) >= _MAX_BUFFERED_BYTES and self._descriptor >= 0:
             self._tail_bytes[:] = chunk[-_MAX_BUFFERED_BYTES:]
         else:
             self._tail_bytes += chunk
         self.total_bytes += len(chunk)
         if self._descriptor >= 0:
-            self._write(chunk)
-        elif self.total_bytes > _MAX_BUFFERED_BYTES and not self._problem and not self._is_finished:
+            self._write_to_artifact(chunk)
+        elif self.total_bytes > _MAX_BUFFERED_BYTES and not self._artifact_problem and not self._is_finished:
             self._open_artifact()
         if len(self._tail_bytes) > 2 * _MAX_BUFFERED_BYTES:
             del self._tail_bytes[:-_MAX_BUFFERED_BYTES]
 
-    def _count(self, chunk: bytes) -> None:
+    def _count_lines(self, chunk: bytes) -> None:
         found = chunk.count(b"\n")
-        self._line_feeds += found
+        self._line_feed_count += found
         last = chunk.rfind(b"\n")
         if not found:
             self._line_bytes += len(chunk)
@@ -152,12 +161,14 @@ class RollingOutput:
         """Returns the number of lines including held-back output, and the length of the last line."""
         if not held:
             ends = self._ends_with_line_feed
-            return self._line_feeds + (0 if ends else 1), self._last_line_bytes if ends else self._line_bytes
+            return self._line_feed_count + (
+                0 if ends else 1
+            ), self._last_line_bytes if ends else self._line_bytes
         feeds = held.count(b"\n")
         last = len(held.removesuffix(b"\n").rpartition(b"\n")[2])
         if not feeds or (feeds == 1 and held.endswith(b"\n")):
             last += self._line_bytes
-        return self._line_feeds + feeds + (0 if held.endswith(b"\n") else 1), last
+        return self._line_feed_count + feeds + (0 if held.endswith(b"\n") else 1), last
 
     def snapshot(self) -> OutputSnapshot:
         """Returns the output of the command that is shown now."""
@@ -170,7 +181,7 @@ class RollingOutput:
         if is_cut:
             kept = _drop_partial_start(kept)
         written = kept.decode("utf-8", "replace")
-        text = final_output(written)
+        text = render_final_output(written)
         # Overwritten lines reduce the final number of lines.
         lines -= count_lines(written) - count_lines(text)
         truncation = truncate_tail(text, total_lines=lines, total_bytes=size)
@@ -181,32 +192,38 @@ class RollingOutput:
         return OutputSnapshot(
             truncation=truncation,
             artifact=self._artifact,
-            artifact_problem=self._problem,
+            artifact_problem=self._artifact_problem,
             last_line_bytes=last,
-            colours=output_colours(written, truncation.content),
+            colours=find_output_colours(written, truncation.content),
         )
 
     def finish(self, *, keep_all: bool = False) -> OutputSnapshot:
         """Returns the final output of the command; everything not shown is in its artifact."""
         found = self.snapshot()
         with self._lock:
-            if (found.truncation.truncated or keep_all) and self._artifact is None and not self._problem:
+            if (
+                (found.truncation.truncated or keep_all)
+                and self._artifact is None
+                and not self._artifact_problem
+            ):
                 self._open_artifact()
             self._is_finished = True
-            if not keep_all or self.is_complete.is_set():
-                self._close()
-        return msgspec.structs.replace(found, artifact=self._artifact, artifact_problem=self._problem)
+            if not keep_all or self.completed_event.is_set():
+                self._close_artifact()
+        return msgspec.structs.replace(
+            found, artifact=self._artifact, artifact_problem=self._artifact_problem
+        )
 
-    def preview(self, max_bytes: int = MAX_BYTES) -> str:
+    def preview(self, max_bytes: int = MAX_RESULT_BYTES) -> str:
         """Returns the last lines of the output cheaply, for updates while the command runs."""
-        return self._preview(max_bytes)[0]
+        return self._take_preview(max_bytes)[0]
 
     def preview_with_colours(self) -> tuple[str, tuple[ColouredSpan, ...]]:
         """Returns the last lines of the output, with their colours, for updates while the command runs."""
-        shown, written = self._preview(MAX_BYTES)
-        return shown, output_colours(written, shown, MAX_LIVE_LINES)
+        shown, written = self._take_preview(MAX_RESULT_BYTES)
+        return shown, find_output_colours(written, shown, MAX_COLOURED_LIVE_LINES)
 
-    def _preview(self, max_bytes: int) -> tuple[str, str]:
+    def _take_preview(self, max_bytes: int) -> tuple[str, str]:
         with self._lock:
             held = self._masked_stream.preview()
             kept = (bytes(self._tail_bytes[-max_bytes - 1 :]) + held)[-max_bytes - 1 :]
@@ -214,7 +231,7 @@ class RollingOutput:
         if is_cut:
             kept = _drop_partial_start(kept)
         written = kept.decode("utf-8", "replace")
-        return truncate_tail(final_output(written), MAX_LINES, max_bytes).content, written
+        return truncate_tail(render_final_output(written), MAX_RESULT_LINES, max_bytes).content, written
 
     def output_after(self, position: int) -> tuple[bytes, int]:
         """Returns the output behind a position, as far as it is still in memory, and the next position."""
@@ -227,23 +244,23 @@ class RollingOutput:
         try:
             self._artifact, self._descriptor = self._artifacts.create(self._tool)
         except OSError as problem:
-            self._problem = problem.strerror or str(problem)
+            self._artifact_problem = problem.strerror or str(problem)
             return
-        self._write(bytes(self._tail_bytes))
+        self._write_to_artifact(bytes(self._tail_bytes))
 
-    def _write(self, chunk: bytes) -> None:
+    def _write_to_artifact(self, chunk: bytes) -> None:
         limit = self._artifacts.file_size_limit
         if self.total_bytes > limit:
-            self._problem = f"the file stops at {format_size(limit)}"
-            self._close()
+            self._artifact_problem = f"the file stops at {format_size(limit)}"
+            self._close_artifact()
             return
         try:
             write_all(self._descriptor, chunk)
         except OSError as problem:
-            self._problem = problem.strerror or str(problem)
-            self._close()
+            self._artifact_problem = problem.strerror or str(problem)
+            self._close_artifact()
 
-    def _close(self) -> None:
+    def _close_artifact(self) -> None:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -260,15 +277,15 @@ class NewOutputReader:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._partial_line = ""
 
-    def take_new(self) -> str:
+    def take_new_output(self) -> str:
         data, self._position = self._output.output_after(self._position)
         text = self._partial_line + self._decoder.decode(data)
-        escape = text.rfind("\x1b", -_MAX_ESCAPE_LENGTH)
+        escape = text.rfind("\x1b", -_MAX_ESCAPE_SEQUENCE_BYTES)
         cut = len(text) if escape < 0 or "\n" in text[escape:] else escape
         if text.endswith("\r"):
             cut = min(cut, len(text) - 1)
         self._partial_line = text[cut:]
-        return plain_output(text[:cut])
+        return render_plain_output(text[:cut])
 
 
 def _drop_partial_start(data: bytes) -> bytes:

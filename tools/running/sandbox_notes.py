@@ -16,10 +16,10 @@ from tools.box.refusals import (
 )
 from tools.box.set_aside import BoxChanges, SetAside
 from tools.files.paths import real_path
-from tools.running.commands import CommandOutcome, RunningCommand
+from tools.running.running_command import CommandOutcome, RunningCommand
 from tools.text import escape_controls
 
-_MAX_NAMED = 5
+_MAX_NAMED_PATHS = 5
 
 
 def find_outcome_refusals(outcome: CommandOutcome, output: str) -> tuple[Refusal, ...]:
@@ -36,7 +36,7 @@ def find_outcome_refusals(outcome: CommandOutcome, output: str) -> tuple[Refusal
     return (*hosts, *(one for one in found if not hosts or one.kind != "network"))
 
 
-def box_notes(outcome: CommandOutcome, output: str) -> list[str]:
+def format_sandbox_notes(outcome: CommandOutcome, output: str) -> list[str]:
     """Returns the notes on the sandbox for a command's outcome as lines, for model and user."""
     command = outcome.command
     if command is None or command.box is None:
@@ -44,41 +44,41 @@ def box_notes(outcome: CommandOutcome, output: str) -> list[str]:
     home = os.path.expanduser("~")  # noqa: PTH111  (a text is wanted)
     found = find_outcome_refusals(outcome, output)
     lines = [refusal_note(found, command.box, home, os.path.exists)] if found else []
-    lines += _set_aside_notes("the same call", outcome.set_aside, home)
-    if outcome.planted:
-        lines.append(planted_note("command", outcome.planted, home))
-    if outcome.put_back:
-        lines.append(put_back_note(outcome.put_back, home))
-    if outcome.written_through:
-        lines.append(written_through_note("command", outcome.written_through, home))
-    return [*lines, *map(limits_note, filter(None, [outcome.limits]))]
+    lines += _format_moved_file_notes("the same call", outcome.moved_autorun_files, home)
+    if outcome.new_autorun_files:
+        lines.append(format_new_autorun_note("command", outcome.new_autorun_files, home))
+    if outcome.restored_git_files:
+        lines.append(format_restored_git_note(outcome.restored_git_files, home))
+    if outcome.files_written_by_links:
+        lines.append(format_written_links_note("command", outcome.files_written_by_links, home))
+    return [*lines, *map(format_check_limits_note, filter(None, [outcome.check_limits]))]
 
 
-def change_notes(runner: str, changes: BoxChanges) -> list[str]:
+def format_change_notes(runner: str, changes: BoxChanges) -> list[str]:
     """Returns notes on file changes that the sandbox could not prevent. `runner` names the cause, if not a command:
     "cell", "server" or "job"."""
     home = os.path.expanduser("~")  # noqa: PTH111  (a text is wanted)
-    lines = _set_aside_notes("a command", changes.set_aside, home)
+    lines = _format_moved_file_notes("a command", changes.set_aside, home)
     if changes.planted:
-        lines.append(planted_note(runner, changes.planted, home))
+        lines.append(format_new_autorun_note(runner, changes.planted, home))
     if changes.put_back:
-        lines.append(put_back_note(changes.put_back, home))
+        lines.append(format_restored_git_note(changes.put_back, home))
     if changes.written_through:
-        lines.append(written_through_note(runner, changes.written_through, home))
-    return [*lines, *map(limits_note, filter(None, [changes.limits]))]
+        lines.append(format_written_links_note(runner, changes.written_through, home))
+    return [*lines, *map(format_check_limits_note, filter(None, [changes.limits]))]
 
 
-def lasting_notes(names: Sequence[str], changes: BoxChanges) -> list[str]:
+def format_lasting_process_notes(names: Sequence[str], changes: BoxChanges) -> list[str]:
     """Returns notes on file changes by processes that last beyond calls; `names` are those that may have made them."""
     home = os.path.expanduser("~")  # noqa: PTH111  (a text is wanted)
-    runners = " or ".join(names[:_MAX_NAMED])
+    runners = " or ".join(names[:_MAX_NAMED_PATHS])
     lines = [
         f"Sandbox: {home_relative(one.path, home)}, which runs later outside of the sandbox, appeared while {runners} "
         f"was running beside the calls, so it was moved to {home_relative(one.kept_path, home)}. "
         "If you made it yourself, move it back."
-        for one in changes.set_aside[:_MAX_NAMED]
+        for one in changes.set_aside[:_MAX_NAMED_PATHS]
     ]
-    lines += _more_set_aside(changes.set_aside, home)
+    lines += _format_further_moved_files(changes.set_aside, home)
     if changes.planted:
         lines.append(
             f"Sandbox: {_name_paths(changes.planted, home)}, which may run later or decide what runs, changed while "
@@ -86,57 +86,62 @@ def lasting_notes(names: Sequence[str], changes: BoxChanges) -> list[str]:
             "remove it."
         )
     if changes.put_back:
-        lines.append(put_back_note(changes.put_back, home))
+        lines.append(format_restored_git_note(changes.put_back, home))
     if changes.written_through:
-        lines.append(written_through_note("process", changes.written_through, home))
-    return [*lines, *map(limits_note, filter(None, [changes.limits]))]
+        lines.append(format_written_links_note("process", changes.written_through, home))
+    return [*lines, *map(format_check_limits_note, filter(None, [changes.limits]))]
 
 
-async def job_notes(running: RunningCommand, title: str) -> list[str]:
+async def find_job_notes(running: RunningCommand, title: str) -> list[str]:
     """Returns notes on what a running command did since the last check, and on keys that it could read although
     they came later."""
-    notes = change_notes("job", await running.changes_so_far())
-    hidden = await running.newly_hidden()
+    notes = format_change_notes("job", await running.find_changes_so_far())
+    hidden = await running.find_newly_hidden_keys()
     return (
-        [*notes, late_keys_note(f"the job `{escape_controls(title)}`", hidden, "/jobs")] if hidden else notes
+        [*notes, format_late_keys_note(f"the job `{escape_controls(title)}`", hidden, "/jobs")]
+        if hidden
+        else notes
     )
 
 
-def late_keys_note(process: str, hidden: tuple[str, ...], where: str) -> str:
+def format_late_keys_note(process: str, hidden: tuple[str, ...], where: str) -> str:
     """Returns a note on key files that a process could read although they came later. `where` is the command by which
     the user ends the process."""
-    names = ", ".join(home_relative(path, os.path.expanduser("~")) for path in hidden[:_MAX_NAMED])  # noqa: PTH111  (a text)
+    names = ", ".join(home_relative(path, os.path.expanduser("~")) for path in hidden[:_MAX_NAMED_PATHS])  # noqa: PTH111  (a text)
     return (
         f"Sandbox: {process} began before {names} was there and can read it: the sandbox of a running process cannot "
         f"be changed. If that matters, end it with {where}; what is started anew does not see it."
     )
 
 
-def limits_note(limits: tuple[str, ...]) -> str:
+def format_check_limits_note(limits: tuple[str, ...]) -> str:
     """Returns a note that the check for new files was incomplete, because there are too many."""
     return (
-        f"Sandbox: there is {' and '.join(limits[:_MAX_NAMED])}, so not everything here could be looked through. "
+        f"Sandbox: there is {' and '.join(limits[:_MAX_NAMED_PATHS])}, so not everything here could be looked through. "
         "Beyond that, files that run later and repositories which commands make are neither moved away nor named: look "
         "at what is new before git or an editor runs there."
     )
 
 
 def _name_paths(paths: Sequence[str], home: str) -> str:
-    names = ", ".join(home_relative(path, home) for path in paths[:_MAX_NAMED])
-    return f"{names} and {len(paths) - _MAX_NAMED} more" if len(paths) > _MAX_NAMED else names
+    names = ", ".join(home_relative(path, home) for path in paths[:_MAX_NAMED_PATHS])
+    return f"{names} and {len(paths) - _MAX_NAMED_PATHS} more" if len(paths) > _MAX_NAMED_PATHS else names
 
 
-def _set_aside_notes(call: str, moved: Sequence[SetAside], home: str) -> list[str]:
-    return [*(set_aside_note(call, one, home) for one in moved[:_MAX_NAMED]), *_more_set_aside(moved, home)]
+def _format_moved_file_notes(call: str, moved: Sequence[SetAside], home: str) -> list[str]:
+    return [
+        *(format_moved_file_note(call, one, home) for one in moved[:_MAX_NAMED_PATHS]),
+        *_format_further_moved_files(moved, home),
+    ]
 
 
-def _more_set_aside(moved: Sequence[SetAside], home: str) -> list[str]:
+def _format_further_moved_files(moved: Sequence[SetAside], home: str) -> list[str]:
     """Returns a note on further files that were moved away, by their paths alone."""
-    rest = [one.path for one in moved[_MAX_NAMED:]]
+    rest = [one.path for one in moved[_MAX_NAMED_PATHS:]]
     return [f"Sandbox: moved to the same place: {_name_paths(rest, home)}."] if rest else []
 
 
-def set_aside_note(call: str, one: SetAside, home: str) -> str:
+def format_moved_file_note(call: str, one: SetAside, home: str) -> str:
     """Returns a note on files that were moved away because they would run code later. `call` names how to request the
     place, "the same call" or "a command"."""
     place = home_relative(one.path, home)
@@ -146,7 +151,7 @@ def set_aside_note(call: str, one: SetAside, home: str) -> str:
     )
 
 
-def planted_note(runner: str, planted: tuple[str, ...], home: str) -> str:
+def format_new_autorun_note(runner: str, planted: tuple[str, ...], home: str) -> str:
     """Returns a note on new files that run code later. `runner` names what created them, such as "command"."""
     return (
         f"Sandbox: this {runner} made or changed {_name_paths(planted, home)}, which may run later or "
@@ -154,7 +159,7 @@ def planted_note(runner: str, planted: tuple[str, ...], home: str) -> str:
     )
 
 
-def written_through_note(runner: str, paths: tuple[str, ...], home: str) -> str:
+def format_written_links_note(runner: str, paths: tuple[str, ...], home: str) -> str:
     """Returns a note on files that changed elsewhere too, through their other names (hard links)."""
     return (
         f"Sandbox: this {runner} wrote {_name_paths(paths, home)}, which has further names (hard links) outside of the "
@@ -163,13 +168,13 @@ def written_through_note(runner: str, paths: tuple[str, ...], home: str) -> str:
     )
 
 
-def put_back_note(found: tuple[RestoredFiles, ...], home: str) -> str:
+def format_restored_git_note(found: tuple[RestoredFiles, ...], home: str) -> str:
     """Returns a note on parts of git folders that a command destroyed and bayou restored."""
     names = [home_relative(f"{one.folder}/{name}", home) for one in found for name in one.files]
     said = [f"{one.objects} objects of {home_relative(one.folder, home)}" for one in found if one.objects]
     said += [
-        *names[:_MAX_NAMED],
-        *([f"{len(names) - _MAX_NAMED} more files"] if len(names) > _MAX_NAMED else []),
+        *names[:_MAX_NAMED_PATHS],
+        *([f"{len(names) - _MAX_NAMED_PATHS} more files"] if len(names) > _MAX_NAMED_PATHS else []),
     ]
     broken = [home_relative(f"{one.folder}/{name}", home) for one in found for name in one.removed]
     notes: list[str] = []
@@ -185,7 +190,7 @@ def put_back_note(found: tuple[RestoredFiles, ...], home: str) -> str:
     return "Sandbox: " + " And ".join(notes)
 
 
-def box_details(outcome: CommandOutcome, output: str) -> dict[str, Any]:
+def make_sandbox_details(outcome: CommandOutcome, output: str) -> dict[str, Any]:
     """Returns what the sandbox notes of a command say as data, for the details of its result."""
     found = find_outcome_refusals(outcome, output)
     details: dict[str, Any] = {}
@@ -196,11 +201,13 @@ def box_details(outcome: CommandOutcome, output: str) -> dict[str, Any]:
             {"kind": one.kind, "place": one.place, **({"allow": asks.text} if asks is not None else {})}
             for one, asks in zip(found, wanted, strict=True)
         ]
-    if outcome.set_aside:
-        details["setAside"] = [{"path": one.path, "kept": one.kept_path} for one in outcome.set_aside]
-    if outcome.planted:
-        details["planted"] = list(outcome.planted)
-    if outcome.put_back:
+    if outcome.moved_autorun_files:
+        details["setAside"] = [
+            {"path": one.path, "kept": one.kept_path} for one in outcome.moved_autorun_files
+        ]
+    if outcome.new_autorun_files:
+        details["planted"] = list(outcome.new_autorun_files)
+    if outcome.restored_git_files:
         details["putBack"] = [
             {
                 "folder": one.folder,
@@ -208,10 +215,10 @@ def box_details(outcome: CommandOutcome, output: str) -> dict[str, Any]:
                 "files": list(one.files),
                 "removed": list(one.removed),
             }
-            for one in outcome.put_back
+            for one in outcome.restored_git_files
         ]
-    if outcome.written_through:
-        details["writtenThrough"] = list(outcome.written_through)
-    if outcome.limits:
-        details["notLookedThrough"] = list(outcome.limits)
+    if outcome.files_written_by_links:
+        details["writtenThrough"] = list(outcome.files_written_by_links)
+    if outcome.check_limits:
+        details["notLookedThrough"] = list(outcome.check_limits)
     return {"sandbox": details} if details else {}

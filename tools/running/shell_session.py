@@ -33,8 +33,8 @@ done
 )
 _FIFO_FLAGS: Final = os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 _MAX_STATUS_BYTES: Final = 65_536
-_MAX_STATUS_LENGTH: Final = 100
-_POLL_INTERVALS: Final = (0.002, 0.005, 0.01, 0.02, 0.05)
+_MAX_STATUS_LINE_BYTES: Final = 100
+_STATUS_POLL_INTERVALS: Final = (0.002, 0.005, 0.01, 0.02, 0.05)
 
 
 class ShellSession:
@@ -43,13 +43,13 @@ class ShellSession:
         self._processes = processes
         self._folder: Path | None = None
         self._process: RunningProcess | None = None
-        self._exit: asyncio.Task[int] | None = None
-        self._jobs = -1
-        self._statuses = -1
+        self._exit_task: asyncio.Task[int] | None = None
+        self._jobs_descriptor = -1
+        self._statuses_descriptor = -1
         self._partial_status = b""
         """The incomplete last line of the statuses read so far."""
-        self._count = 0
-        self._is_busy = asyncio.Lock()
+        self._job_count = 0
+        self._busy_lock = asyncio.Lock()
         self._is_retired = False
         self.box: Box | None = None
         """The sandbox policy of the shell, that of the commands it was started for."""
@@ -57,32 +57,32 @@ class ShellSession:
     async def start(self, command: CommandLine, extra: Mapping[str, str]) -> "tuple[SessionCommand, int]":
         """Runs a command in the session's shell after the one before. Returns it and the descriptor of its output.
         Folder and environment apply to a new shell; `extra` is exported in it and lasts."""
-        await self._is_busy.acquire()
+        await self._busy_lock.acquire()
         try:
             folder = await self._ensure_shell(command)
-            self._count += 1
-            job = f"job{self._count}"
+            self._job_count += 1
+            job = f"job{self._job_count}"
             exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in extra.items())
             _write_new_file(folder / f"{job}.sh", exports + command.argv[-1] + "\n")
-            reading = _make_fifo(folder / f"{job}.out", os.O_RDONLY)
+            reading = _create_and_open_fifo(folder / f"{job}.out", os.O_RDONLY)
             report = PipelineReport(folder / f"{job}.parts")
-            os.write(self._jobs, f"{job}\n".encode())
+            os.write(self._jobs_descriptor, f"{job}\n".encode())
         except BaseException:
-            self._is_busy.release()
+            self._busy_lock.release()
             raise
-        assert self._process is not None and self._exit is not None
-        return SessionCommand(self, self._process, self._exit, folder / job, report), reading
+        assert self._process is not None and self._exit_task is not None
+        return SessionCommand(self, self._process, self._exit_task, folder / job, report), reading
 
-    def status_of(self, job: str) -> int | None:
+    def exit_status_of(self, job: str) -> int | None:
         """Returns the exit status of the shell's most recent command; None if the shell has not reported it."""
-        if self._statuses < 0:
+        if self._statuses_descriptor < 0:
             return None
         try:
-            said = self._partial_status + os.read(self._statuses, _MAX_STATUS_BYTES)
+            said = self._partial_status + os.read(self._statuses_descriptor, _MAX_STATUS_BYTES)
         except BlockingIOError:
             return None
         *lines, rest = said.split(b"\n")
-        self._partial_status = rest[-_MAX_STATUS_LENGTH:]
+        self._partial_status = rest[-_MAX_STATUS_LINE_BYTES:]
         for line in lines:
             name, _, status = line.partition(b" ")
             if name == job.encode() and status.isdigit():
@@ -91,10 +91,10 @@ class ShellSession:
 
     def release(self) -> None:
         """Marks the shell's running command as done, so that the next can start."""
-        if self._is_busy.locked():
-            self._is_busy.release()
+        if self._busy_lock.locked():
+            self._busy_lock.release()
         if self._is_retired:
-            self._discard()
+            self._discard_shell()
 
     def is_running(self, process: object) -> bool:
         return isinstance(process, SessionCommand) and process.session is self
@@ -106,23 +106,23 @@ class ShellSession:
     def retire_when_free(self) -> None:
         """Makes the shell accept no further command, and ends an idle shell at once."""
         self.stop_accepting()
-        if not self._is_busy.locked():
+        if not self._busy_lock.locked():
             self.close()
 
     def close(self) -> None:
         if self._process is not None:
             self._process.kill()
-        self._discard()
+        self._discard_shell()
 
     async def _ensure_shell(self, command: CommandLine) -> Path:
-        if self._folder is not None and self._exit is not None and not self._exit.done():
+        if self._folder is not None and self._exit_task is not None and not self._exit_task.done():
             return self._folder
-        self._discard()
+        self._discard_shell()
         folder = self._private_folder("shell")
         self.box = command.box
         self._folder = folder
-        self._jobs = _make_fifo(folder / "in", os.O_RDWR)
-        self._statuses = _make_fifo(folder / "status", os.O_RDWR)
+        self._jobs_descriptor = _create_and_open_fifo(folder / "in", os.O_RDWR)
+        self._statuses_descriptor = _create_and_open_fifo(folder / "status", os.O_RDWR)
         nowhere = os.open(os.devnull, os.O_WRONLY)
         try:
             argv = (command.argv[0], "-c", _SHELL_LOOP_SCRIPT, "bayou", str(folder))
@@ -132,21 +132,21 @@ class ShellSession:
             self._process = await self._processes.start(shell, nowhere)
         finally:
             os.close(nowhere)
-        self._exit = asyncio.ensure_future(self._process.wait())
+        self._exit_task = asyncio.ensure_future(self._process.wait())
         return folder
 
-    def _discard(self) -> None:
-        if self._jobs >= 0:
-            os.close(self._jobs)
-            self._jobs = -1
-        if self._statuses >= 0:
-            os.close(self._statuses)
-            self._statuses, self._partial_status = -1, b""
+    def _discard_shell(self) -> None:
+        if self._jobs_descriptor >= 0:
+            os.close(self._jobs_descriptor)
+            self._jobs_descriptor = -1
+        if self._statuses_descriptor >= 0:
+            os.close(self._statuses_descriptor)
+            self._statuses_descriptor, self._partial_status = -1, b""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
         self._process = None
-        self._exit = None
+        self._exit_task = None
 
 
 class SessionCommand(msgspec.Struct, frozen=True):
@@ -154,7 +154,7 @@ class SessionCommand(msgspec.Struct, frozen=True):
 
     session: ShellSession
     process: RunningProcess
-    exit_: "asyncio.Task[int]"
+    shell_exit_task: "asyncio.Task[int]"
     job: Path
     report: PipelineReport
 
@@ -163,34 +163,34 @@ class SessionCommand(msgspec.Struct, frozen=True):
         return self.process.pid
 
     async def wait(self) -> int:
-        delays = iter(_POLL_INTERVALS)
+        delays = iter(_STATUS_POLL_INTERVALS)
         delay = 0.0
         try:
             while True:
-                has_ended = self.exit_.done()
-                status = self.session.status_of(self.job.name)
+                has_ended = self.shell_exit_task.done()
+                status = self.session.exit_status_of(self.job.name)
                 if status is not None:
                     return status
                 if has_ended:
-                    self._unblock()
-                    return self.exit_.result()
+                    self._release_output_reader()
+                    return self.shell_exit_task.result()
                 delay = next(delays, delay)
-                await asyncio.wait({self.exit_}, timeout=delay)
+                await asyncio.wait({self.shell_exit_task}, timeout=delay)
         finally:
             self.session.release()
 
     async def end(self) -> None:
         await self.process.end()
-        self._unblock()
+        self._release_output_reader()
 
     def kill(self) -> None:
         self.process.kill()
-        self._unblock()
+        self._release_output_reader()
 
     async def has_survivors(self, *, is_output_open: bool) -> bool:
         return is_output_open
 
-    def _unblock(self) -> None:
+    def _release_output_reader(self) -> None:
         """Releases a reader that waits for output which will never be written."""
         try:
             os.close(os.open(self.job.with_suffix(".out"), os.O_WRONLY | _FIFO_FLAGS))
@@ -198,7 +198,7 @@ class SessionCommand(msgspec.Struct, frozen=True):
             pass  # There is no reader any more.
 
 
-def _make_fifo(path: Path, way: int) -> int:
+def _create_and_open_fifo(path: Path, way: int) -> int:
     """Creates and opens a FIFO. A command that can write its folder may replace it meanwhile."""
     os.mkfifo(path, 0o600)
     descriptor = os.open(path, way | _FIFO_FLAGS)

@@ -11,7 +11,7 @@ from typing import Final
 from tools.files.existence import exists
 from tools.patterns import late
 
-_SECRET_NAMES: Final = frozenset(
+_SECRET_VARIABLE_NAMES: Final = frozenset(
     {
         "ANTHROPIC_IDENTITY_TOKEN_FILE",
         "COMPOSER_AUTH",
@@ -52,7 +52,7 @@ _LOGIN_ERROR_PATTERN: Final = late(
     r"|could not read (?:username|password)|(?:api key|token|password) (?:is )?(?:missing|required|not (?:set|found))",
     re.IGNORECASE,
 )
-_MAX_NAMED: Final = 6
+_MAX_NAMED_VARIABLES: Final = 6
 
 
 @lru_cache(maxsize=1024)  # every command checks all variables
@@ -65,13 +65,13 @@ def is_secret_variable(name: str, value: str) -> bool:
     if _PASSWORD_IN_VALUE_PATTERN.search(value) or _SECRET_VALUE_PATTERN.match(value):
         return True
     if _TRIVIAL_VALUE_PATTERN.fullmatch(value) or _is_existing_path(value):
-        return upper in _SECRET_NAMES and not _TRIVIAL_VALUE_PATTERN.fullmatch(value)
-    if upper in _SECRET_NAMES or "SECRET" in upper or "PASSWORD" in upper:
+        return upper in _SECRET_VARIABLE_NAMES and not _TRIVIAL_VALUE_PATTERN.fullmatch(value)
+    if upper in _SECRET_VARIABLE_NAMES or "SECRET" in upper or "PASSWORD" in upper:
         return True
     return _SECRET_NAME_PATTERN.fullmatch(upper) is not None and not _HARMLESS_NAME_PATTERN.fullmatch(upper)
 
 
-def withheld_names(variables: Mapping[str, str], passed: Collection[str] = ()) -> frozenset[str]:
+def withheld_variable_names(variables: Mapping[str, str], passed: Collection[str] = ()) -> frozenset[str]:
     """Returns the names of environment variables that commands do not get. `passed` are names, or patterns with `*`,
     that are passed anyway."""
     return frozenset(
@@ -81,7 +81,7 @@ def withheld_names(variables: Mapping[str, str], passed: Collection[str] = ()) -
     )
 
 
-def missing_variables(
+def find_missing_variables(
     command: str, output: str, *, has_failed: bool, names: Iterable[str]
 ) -> tuple[str, ...]:
     """Returns those of the withheld variables that a command would have needed: it names them, or it failed and
@@ -97,8 +97,10 @@ def missing_variables(
     return tuple(found)
 
 
-def missing_variables_note(found: tuple[str, ...]) -> str:
-    shown = ", ".join(found[:_MAX_NAMED]) + (" and others" if len(found) > _MAX_NAMED else "")
+def format_missing_variables_note(found: tuple[str, ...]) -> str:
+    shown = ", ".join(found[:_MAX_NAMED_VARIABLES]) + (
+        " and others" if len(found) > _MAX_NAMED_VARIABLES else ""
+    )
     return (
         f"Commands do not get variables that look like secrets: {shown}. "
         "The user can pass them on with the setting shellPassEnvironment."
@@ -117,9 +119,9 @@ def _is_existing_path(value: str) -> bool:
         return False
 
 
-def child_variables(
+def variables_for_children(
     passed: Collection[str] = (), variables: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
     """Returns this process's variables without the withheld ones, for child processes."""
-    hidden = withheld_names(variables, passed)
+    hidden = withheld_variable_names(variables, passed)
     return {name: value for name, value in variables.items() if name not in hidden}

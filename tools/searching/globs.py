@@ -15,18 +15,20 @@ def is_glob(pattern: str) -> bool:
     return bool(_GLOB_CHARACTER_PATTERN.search(pattern))
 
 
-def glob_regex(pattern: str, *, ignore_case: bool = False) -> "re.Pattern[str]":
+def compile_glob(pattern: str, *, ignore_case: bool = False) -> "re.Pattern[str]":
     """Converts a glob to a regular expression: `*`, `?`, `[...]` and `{a,b}` within a name; `**` across directories."""
-    return re.compile(_glob_to_regex(pattern), re.DOTALL | (re.IGNORECASE if ignore_case else 0))
+    return re.compile(_translate_glob(pattern), re.DOTALL | (re.IGNORECASE if ignore_case else 0))
 
 
-def path_regex(pattern: str, *, ignore_case: bool = False) -> "re.Pattern[str]":
+def compile_path_glob(pattern: str, *, ignore_case: bool = False) -> "re.Pattern[str]":
     """Converts a glob to a regular expression for relative paths: without a slash it matches names anywhere, with
     slashes it may begin at any depth."""
-    return glob_regex(f"**/{pattern}" if not pattern.startswith("**/") else pattern, ignore_case=ignore_case)
+    return compile_glob(
+        f"**/{pattern}" if not pattern.startswith("**/") else pattern, ignore_case=ignore_case
+    )
 
 
-def literal_glob(path: str) -> str:
+def escape_glob(path: str) -> str:
     """Returns a glob that matches exactly this path, with its special characters escaped."""
     return _GLOB_CHARACTER_PATTERN.sub(r"[\g<0>]", path.replace("\\", "\\\\"))
 
@@ -34,15 +36,17 @@ def literal_glob(path: str) -> str:
 class FileFilter(msgspec.Struct, frozen=True, kw_only=True):
     """The files selected by a list of globs: those of the plain globs, without those of the negated ones."""
 
-    included: tuple["re.Pattern[str]", ...] = ()
+    included_patterns: tuple["re.Pattern[str]", ...] = ()
     """Empty means all files."""
-    names: tuple[str, ...] = ()
+    name_patterns: tuple[str, ...] = ()
     """Patterns for the last part of the path, if all of `included` restrict it."""
-    excluded: tuple[str, ...] = ()
+    excluded_globs: tuple[str, ...] = ()
     """Excluded globs in ripgrep's syntax."""
 
-    def matches(self, path: str) -> bool:
-        return not self.included or any(pattern.fullmatch(path) for pattern in self.included)
+    def matches_path(self, path: str) -> bool:
+        return not self.included_patterns or any(
+            pattern.fullmatch(path) for pattern in self.included_patterns
+        )
 
 
 def parse_globs(
@@ -53,36 +57,38 @@ def parse_globs(
     or `docs/`, matches at any depth. `docs/` and the name of a folder match everything below."""
     only: list[str] = []
     without: list[str] = []
-    for item in _split_list(globs):
+    for item in _split_glob_list(globs):
         is_negated, glob = item.startswith("!"), item.removeprefix("!").strip()
-        glob = _relative_to(glob, folder)
+        glob = _make_glob_relative(glob, folder)
         if not glob.strip("/"):
             continue
         if is_glob(glob) and is_there(glob.lstrip("/")):
-            glob = literal_glob(glob)
+            glob = escape_glob(glob)
         if is_negated:
             without.append(glob)
         else:
             is_all = glob.endswith("/") or (not is_glob(glob) and is_folder(glob.lstrip("/")))
             whole = f"{glob.rstrip('/')}/**" if is_all else glob
             only.append(whole.lstrip("/") if "/" in glob.rstrip("/") else f"**/{whole}")
-    names = [basename_glob(glob) for glob in only]
+    names = [find_basename_glob(glob) for glob in only]
     return FileFilter(
-        included=tuple(map(glob_regex, only)),
-        names=tuple(name for name in names if name) if all(names) else (),
-        excluded=tuple(without),
+        included_patterns=tuple(map(compile_glob, only)),
+        name_patterns=tuple(name for name in names if name) if all(names) else (),
+        excluded_globs=tuple(without),
     )
 
 
-def absolute_globs(globs: str, folder: str) -> tuple[str, ...]:
+def make_absolute_globs(globs: str, folder: str) -> tuple[str, ...]:
     """Returns an absolute glob for each glob of a list, for the files that it selects in `folder`."""
     asked = [
-        _relative_to(item, folder).lstrip("/") for item in _split_list(globs) if not item.startswith("!")
+        _make_glob_relative(item, folder).lstrip("/")
+        for item in _split_glob_list(globs)
+        if not item.startswith("!")
     ]
     return tuple(f"{folder.rstrip('/')}/{glob}" for glob in asked if glob)
 
 
-def _split_list(globs: str) -> Iterator[str]:
+def _split_glob_list(globs: str) -> Iterator[str]:
     """Splits a list of globs at commas; commas within braces and brackets belong to a glob."""
     depth = start = 0
     for index, char in enumerate(globs):
@@ -96,14 +102,14 @@ def _split_list(globs: str) -> Iterator[str]:
     yield globs[start:].strip()
 
 
-def _relative_to(glob: str, folder: str) -> str:
+def _make_glob_relative(glob: str, folder: str) -> str:
     """Makes an absolute glob relative to the searched folder; a leading slash means that folder."""
     if glob == folder or glob.startswith(f"{folder.rstrip('/')}/"):
         return "/" + glob[len(folder) :].lstrip("/")
     return "/" + glob[2:] if glob.startswith("./") else glob
 
 
-def basename_glob(pattern: str) -> str | None:
+def find_basename_glob(pattern: str) -> str | None:
     """Returns the part of a glob for the last part of the path, if it restricts the result and its braces are
     closed."""
     last = pattern.rsplit("/", 1)[-1]
@@ -117,7 +123,7 @@ def basename_glob(pattern: str) -> str | None:
     return last
 
 
-def _glob_to_regex(pattern: str) -> str:
+def _translate_glob(pattern: str) -> str:
     out: list[str] = []
     index = depth = 0
     while index < len(pattern):
@@ -131,7 +137,7 @@ def _glob_to_regex(pattern: str) -> str:
             index += 2
             continue
         if char == "[":
-            end = _class_end(pattern, index)
+            end = _find_class_end(pattern, index)
             if end:
                 body = pattern[index + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
                 body = f"^/{body[1:]}" if body[0] in "!^" else body
@@ -156,7 +162,7 @@ def _glob_to_regex(pattern: str) -> str:
     return "".join(out) + ")" * depth
 
 
-def _class_end(pattern: str, start: int) -> int:
+def _find_class_end(pattern: str, start: int) -> int:
     """Returns the index of the bracket that closes a character class of a glob, or 0."""
     first = start + (2 if pattern[start + 1 : start + 2] in ("!", "^") else 1)
     end = pattern.find("]", first + 1)

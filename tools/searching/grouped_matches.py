@@ -16,7 +16,7 @@ MatchHighlight = tuple[int, int, int]
 """Line index, and start and end in the line."""
 
 
-def stored_highlights(result: ToolResult | None) -> list[MatchHighlight]:
+def read_stored_highlights(result: ToolResult | None) -> list[MatchHighlight]:
     """Returns the highlighted matches that the details of a search result have; none for results of other programs."""
     stored = (result.details or {}).get("hits") if result is not None else None
     try:
@@ -25,7 +25,7 @@ def stored_highlights(result: ToolResult | None) -> list[MatchHighlight]:
         return []
 
 
-def grouped_by_file(block: ListBlock, hits: Sequence[MatchHighlight], where: str = "") -> ListBlock:
+def group_matches_by_file(block: ListBlock, hits: Sequence[MatchHighlight], where: str = "") -> ListBlock:
     """Returns the lines of a search result grouped by file, for people. `where` is the searched file, which is not
     named again."""
     items: list[str] = []
@@ -33,7 +33,7 @@ def grouped_by_file(block: ListBlock, hits: Sequence[MatchHighlight], where: str
     of_line: dict[int, list[tuple[int, int]]] = {}
     for line, start, end in hits:
         of_line.setdefault(line, []).append((start, end))
-    for path, lines in _group_rows(block.items):
+    for path, lines in _group_rows_by_file(block.items):
         if path and path != where:
             marks.append((len(items), 0, len(path)))
             items.append(path)
@@ -48,7 +48,7 @@ def grouped_by_file(block: ListBlock, hits: Sequence[MatchHighlight], where: str
     return ListBlock(items=tuple(items), note=block.note, marks=tuple(marks))
 
 
-def _group_rows(items: Sequence[str]) -> Iterator[tuple[str, list[tuple[int, str, int]]]]:
+def _group_rows_by_file(items: Sequence[str]) -> Iterator[tuple[str, list[tuple[int, str, int]]]]:
     """Yields each file of a search result with its lines: item index, line number, start of the text. Other rows have
     neither path nor number."""
     path = ""

@@ -6,11 +6,11 @@ from typing import Final
 
 import msgspec
 
-from tools.limits import MAX_LINE_CHARS
+from tools.limits import MAX_MATCH_LINE_CHARS
 from tools.searching.globs import FileFilter
 from tools.text import escape_controls
 
-MAX_COUNTED: Final = 10_000
+MAX_COUNTED_MATCHES: Final = 10_000
 """Maximum number of matches that are counted."""
 _CHARS_BEFORE_MATCH: Final = 150
 """Characters of a long line that are shown before its match."""
@@ -23,7 +23,7 @@ class FoundLine(msgspec.Struct, frozen=True):
     is_clipped: bool
     starts_match: bool
     """Whether a match begins here; a multi-line match continues on the next lines."""
-    spans: tuple[tuple[int, int], ...] = ()
+    matched_spans: tuple[tuple[int, int], ...] = ()
     """Matched parts of the text, if it is shown unclipped."""
 
 
@@ -67,53 +67,53 @@ class MatchCollector:
     ) -> None:
         """`mask` is applied to a line before it is clipped, so that no part of a secret is left at its ends.
         Matches in files for which `is_kept_back` returns true are neither shown nor counted."""
-        self.files: dict[str, list[FoundLine]] = {}
-        self.matches = 0
-        self._wanted = wanted
+        self.lines_by_file: dict[str, list[FoundLine]] = {}
+        self.match_count = 0
+        self._file_filter = wanted
         self._mask = mask
-        self._is_kept_back = is_kept_back
+        self._is_withheld = is_kept_back
         self._decoder = msgspec.json.Decoder(_RipgrepRecord)
-        self._skipped = ""
+        self._skipped_path = ""
 
     def take_matches(self, records: list[bytes]) -> bool:
         for record in records:
             if record.startswith((b'{"type":"match"', b'{"type":"context"')):
                 self._add_record(record)
-                if self.matches >= MAX_COUNTED:
+                if self.match_count >= MAX_COUNTED_MATCHES:
                     return False
         return True
 
     def forget_file(self, path: str) -> None:
-        self.matches -= sum(line.starts_match for line in self.files.pop(path, ()))
+        self.match_count -= sum(line.starts_match for line in self.lines_by_file.pop(path, ()))
 
     def _add_record(self, record: bytes) -> None:
         found = self._decoder.decode(record)
         path = (found.data.path or _RipgrepText()).value().removeprefix("./")
-        if path not in self.files:
-            if path == self._skipped:
+        if path not in self.lines_by_file:
+            if path == self._skipped_path:
                 return
-            if not self._wanted.matches(path) or self._is_kept_back(path):
-                self._skipped = path
+            if not self._file_filter.matches_path(path) or self._is_withheld(path):
+                self._skipped_path = path
                 return
         is_match = found.type == "match"
         text = (found.data.lines or _RipgrepText()).value()
-        starts = _match_starts(text, [one.start for one in found.data.submatches])
-        spans = _match_spans(text, found.data.submatches)
-        self.matches += len(starts)
+        starts = _find_match_starts(text, [one.start for one in found.data.submatches])
+        spans = _find_match_spans(text, found.data.submatches)
+        self.match_count += len(starts)
         first = found.data.line_number or 1
-        kept = self.files.setdefault(path, [])
+        kept = self.lines_by_file.setdefault(path, [])
         for offset, line in enumerate(text.removesuffix("\n").split("\n")):
             line, at = line.removesuffix("\r"), starts.get(offset, 0)
-            if len(line) > MAX_LINE_CHARS and (masked := self._mask(line)) != line:
+            if len(line) > MAX_MATCH_LINE_CHARS and (masked := self._mask(line)) != line:
                 at = min(len(self._mask(line[:at])), len(masked))
                 line = masked
-            shown, is_clipped = clip_around(line, at)
+            shown, is_clipped = clip_line_around(line, at)
             told = escape_controls(shown)
             own = tuple(spans.get(offset, ())) if told == line and not is_clipped else ()
             kept.append(FoundLine(first + offset, told, is_match, is_clipped, offset in starts, own))
 
 
-def _match_starts(text: str, positions: list[int]) -> dict[int, int]:
+def _find_match_starts(text: str, positions: list[int]) -> dict[int, int]:
     """Returns the lines of a ripgrep record in which matches begin, with the first character of each. Positions are in
     bytes."""
     data = None if text.isascii() else text.encode("utf-8", "replace")
@@ -125,7 +125,7 @@ def _match_starts(text: str, positions: list[int]) -> dict[int, int]:
     return found
 
 
-def _match_spans(text: str, matches: list[_Submatch]) -> dict[int, list[tuple[int, int]]]:
+def _find_match_spans(text: str, matches: list[_Submatch]) -> dict[int, list[tuple[int, int]]]:
     """Returns the matched spans in each line of a ripgrep record, in characters."""
     data = None if text.isascii() else text.encode("utf-8", "replace")
     found: dict[int, list[tuple[int, int]]] = {}
@@ -143,12 +143,12 @@ def _match_spans(text: str, matches: list[_Submatch]) -> dict[int, list[tuple[in
     return found
 
 
-def clip_around(line: str, at: int) -> tuple[str, bool]:
+def clip_line_around(line: str, at: int) -> tuple[str, bool]:
     """Clips a found line around the position `at` of its match; also returns whether it was clipped."""
-    if len(line) <= MAX_LINE_CHARS:
+    if len(line) <= MAX_MATCH_LINE_CHARS:
         return line, False
-    begin = at - _CHARS_BEFORE_MATCH if at + _CHARS_BEFORE_MATCH > MAX_LINE_CHARS else 0
+    begin = at - _CHARS_BEFORE_MATCH if at + _CHARS_BEFORE_MATCH > MAX_MATCH_LINE_CHARS else 0
     before = f"[from character {begin + 1:,}] ..." if begin else ""
-    end = begin + MAX_LINE_CHARS
+    end = begin + MAX_MATCH_LINE_CHARS
     after = "..." if end < len(line) else ""
     return f"{before}{line[begin:end]}{after} [truncated, {len(line):,} characters]", True

@@ -9,7 +9,7 @@ from tools.operations import FileOperations
 from tools.searching.ripgrep import run_ripgrep
 from tools.workspace import Workspace
 
-_RIPGREP_ENCODINGS: Final = {
+_RIPGREP_NAME_BY_ENCODING: Final = {
     "utf-16-le": "utf-16le",
     "utf-16-be": "utf-16be",
     "shift_jis": "shift_jis",
@@ -23,18 +23,18 @@ _RIPGREP_ENCODINGS: Final = {
     "latin-1": "windows-1252",
 }
 """ripgrep's names of encodings."""
-_CONTINUATION_BYTE: Final = r"[\x80-\xBF]"
-_NOT_CONTINUATION: Final = r"(?:[^\x80-\xBF]|$)"
-_NOT_UTF8: Final = (
+_CONTINUATION_BYTE_REGEX: Final = r"[\x80-\xBF]"
+_NOT_CONTINUATION_REGEX: Final = r"(?:[^\x80-\xBF]|$)"
+_NOT_UTF8_REGEX: Final = (
     r"(?-u:\x00|[\xC0\xC1\xF5-\xFF]|(?:^|[\x00-\x7F])[\x80-\xBF]"
-    rf"|[\xC2-\xF4]{_NOT_CONTINUATION}|[\xE0-\xF4]{_CONTINUATION_BYTE}{_NOT_CONTINUATION}|[\xF0-\xF4]{_CONTINUATION_BYTE}{_CONTINUATION_BYTE}{_NOT_CONTINUATION})"
+    rf"|[\xC2-\xF4]{_NOT_CONTINUATION_REGEX}|[\xE0-\xF4]{_CONTINUATION_BYTE_REGEX}{_NOT_CONTINUATION_REGEX}|[\xF0-\xF4]{_CONTINUATION_BYTE_REGEX}{_CONTINUATION_BYTE_REGEX}{_NOT_CONTINUATION_REGEX})"
 )
 """Matches a zero byte, or bytes that are not UTF-8."""
-_MAX_FILES: Final = 300
-_MAX_FILE_SIZE: Final = "20M"
+_MAX_CHECKED_FILES: Final = 300
+_MAX_CHECKED_FILE_SIZE: Final = "20M"
 
 
-async def files_in_other_encodings(
+async def find_files_in_other_encodings(
     workspace: Workspace, rg: str, options: tuple[str, ...], folder: str, target: str
 ) -> dict[str, list[str]]:
     """Returns the text files below a folder whose encoding ripgrep does not detect, by ripgrep's name of the
@@ -43,14 +43,16 @@ async def files_in_other_encodings(
 
     def take(records: list[bytes]) -> bool:
         found.extend(record.decode("utf-8", "surrogateescape") for record in records if record)
-        return len(found) < _MAX_FILES
+        return len(found) < _MAX_CHECKED_FILES
 
-    sizes = (f"--max-filesize={_MAX_FILE_SIZE}", "--files-with-matches", "--null", "--text")
-    await run_ripgrep(workspace, (rg, *options, *sizes, "-e", _NOT_UTF8, target), folder, b"\0", take)
-    return await asyncio.to_thread(_paths_by_encoding, workspace.files, folder, found[:_MAX_FILES])
+    sizes = (f"--max-filesize={_MAX_CHECKED_FILE_SIZE}", "--files-with-matches", "--null", "--text")
+    await run_ripgrep(workspace, (rg, *options, *sizes, "-e", _NOT_UTF8_REGEX, target), folder, b"\0", take)
+    return await asyncio.to_thread(
+        _group_paths_by_encoding, workspace.files, folder, found[:_MAX_CHECKED_FILES]
+    )
 
 
-def _paths_by_encoding(files: FileOperations, folder: str, paths: list[str]) -> dict[str, list[str]]:
+def _group_paths_by_encoding(files: FileOperations, folder: str, paths: list[str]) -> dict[str, list[str]]:
     out: dict[str, list[str]] = {}
     for path in paths:
         try:
@@ -60,7 +62,7 @@ def _paths_by_encoding(files: FileOperations, folder: str, paths: list[str]) -> 
             continue
         encoding = detect_encoding(sample, is_whole=len(sample) < SAMPLE_BYTES)
         label = (
-            _RIPGREP_ENCODINGS.get(encoding.name)
+            _RIPGREP_NAME_BY_ENCODING.get(encoding.name)
             if encoding is not None and not encoding.byte_order_mark
             else None
         )

@@ -16,15 +16,15 @@ from tools.base import ToolError
 from tools.files.existence import is_file
 from tools.operations import CommandLine, RunningProcess
 from tools.patterns import late
+from tools.running.local_processes import create_large_pipe
 from tools.running.own_programs import find_own_program
-from tools.running.process import create_pipe
-from tools.running.shell import child_environment
+from tools.running.shell_settings import command_environment
 from tools.text import escape_controls
 from tools.workspace import Workspace
 
-DEFAULT_ARGUMENTS: Final = ("--no-config", "--hidden", "--no-require-git", "--glob=!.git")
-_CHUNK: Final = 1 << 20
-_MAX_ERRORS: Final = 16 * 1024
+DEFAULT_RIPGREP_ARGUMENTS: Final = ("--no-config", "--hidden", "--no-require-git", "--glob=!.git")
+_READ_CHUNK_BYTES: Final = 1 << 20
+_MAX_ERROR_OUTPUT_BYTES: Final = 16 * 1024
 _MAX_RECORD_BYTES: Final = 64 << 20
 """A longer record is a file with one enormous line; it is skipped."""
 _VERSION_PATTERN: Final = late(rb"ripgrep (\d+)\.(\d+)(?:\.(\d+))?")
@@ -33,38 +33,40 @@ _VERSION_PATTERN: Final = late(rb"ripgrep (\d+)\.(\d+)(?:\.(\d+))?")
 class SearchOutcome(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int
     errors: str
-    is_stopped: bool
+    was_stopped: bool
     """Whether the consumer stopped the search."""
 
     @property
     def failure_message(self) -> str:
         """Returns why the ripgrep search failed; empty if at most some places could not be searched."""
-        return "" if self.exit_code != 2 or "os error" in self.errors else _tidy_errors(self.errors)
+        return (
+            "" if self.exit_code != 2 or "os error" in self.errors else _shorten_ripgrep_errors(self.errors)
+        )
 
     @property
     def unread_notice(self) -> str:
         """Returns a notice on the places that ripgrep could not search."""
-        lines = [_tidy_errors(line) for line in self.errors.splitlines() if "os error" in line]
+        lines = [_shorten_ripgrep_errors(line) for line in self.errors.splitlines() if "os error" in line]
         if not lines:
             return ""
         more = f" and {len(lines) - 1} more" if len(lines) > 1 else ""
         return f"Not searched: {lines[0]}{more}"
 
 
-def _tidy_errors(text: str) -> str:
+def _shorten_ripgrep_errors(text: str) -> str:
     return escape_controls(text.strip().removeprefix("rg: "))
 
 
 async def find_ripgrep(workspace: Workspace) -> str:
     """Returns the bundled ripgrep, or the system's if it is newer. Determined once per session."""
     if workspace.ripgrep is None:
-        workspace.ripgrep = await _choose_program(workspace)
+        workspace.ripgrep = await _choose_ripgrep(workspace)
     return workspace.ripgrep
 
 
-async def _choose_program(workspace: Workspace) -> str:
+async def _choose_ripgrep(workspace: Workspace) -> str:
     is_here = workspace.has_local_processes
-    bundled = bundled_ripgrep() if is_here else None
+    bundled = find_bundled_ripgrep() if is_here else None
     find = partial(find_own_program, outside=workspace.cwd) if is_here else workspace.processes.find_program
     system = find("rg")
     if bundled is None and system is None:
@@ -72,18 +74,18 @@ async def _choose_program(workspace: Workspace) -> str:
     if bundled is None or system is None or bundled == system:
         return bundled or system or ""
     own, other = await asyncio.gather(
-        _program_version(workspace, bundled), _program_version(workspace, system)
+        _read_ripgrep_version(workspace, bundled), _read_ripgrep_version(workspace, system)
     )
     return system if other > own else bundled
 
 
-def bundled_ripgrep() -> str | None:
+def find_bundled_ripgrep() -> str | None:
     """Returns the path of the ripgrep that was installed beside this Python."""
     program = Path(sys.executable).parent / "rg"
     return str(program) if is_file(program) else None
 
 
-async def _program_version(workspace: Workspace, program: str) -> tuple[int, ...]:
+async def _read_ripgrep_version(workspace: Workspace, program: str) -> tuple[int, ...]:
     lines: list[bytes] = []
 
     def take(more: list[bytes]) -> bool:
@@ -106,16 +108,16 @@ async def run_ripgrep(
 ) -> SearchOutcome:
     """Runs ripgrep and passes the records of its output to `take` as they arrive, in a thread, until it returns False.
     `call_id` is the call whose sandbox applies."""
-    reading, writing = create_pipe()
+    reading, writing = create_large_pipe()
     # A file, because a full pipe would block the search.
-    errors = os.memfd_create("errors") if hasattr(os, "memfd_create") else _temporary_file()
+    errors = os.memfd_create("errors") if hasattr(os, "memfd_create") else _create_temporary_file()
     try:
-        environment = child_environment(workspace.shell())
+        environment = command_environment(workspace.shell_settings())
         command = CommandLine(argv=argv, cwd=cwd, environment=environment)
-        from tools.running.commands import with_box  # noqa: PLC0415  (with the first search)
+        from tools.running.running_command import add_sandbox_policy  # noqa: PLC0415  (with the first search)
 
-        command = await with_box(workspace, command, call_id)
-        process = await _start_or_end(workspace.processes.start(command, writing, errors=errors))
+        command = await add_sandbox_policy(workspace, command, call_id)
+        process = await _start_unless_cancelled(workspace.processes.start(command, writing, errors=errors))
     except BaseException:
         os.close(reading)
         os.close(errors)
@@ -128,7 +130,7 @@ async def run_ripgrep(
         if not is_complete:
             process.kill()
         code = await process.wait()
-        return SearchOutcome(exit_code=code, errors=_read_errors(errors), is_stopped=not is_complete)
+        return SearchOutcome(exit_code=code, errors=_read_error_output(errors), was_stopped=not is_complete)
     except asyncio.CancelledError:
         process.kill()
         await process.wait()
@@ -138,7 +140,7 @@ async def run_ripgrep(
         os.close(errors)
 
 
-async def _start_or_end(start: Coroutine[Any, Any, RunningProcess]) -> RunningProcess:
+async def _start_unless_cancelled(start: Coroutine[Any, Any, RunningProcess]) -> RunningProcess:
     """Starts a process, and ends it if the caller is cancelled while it is starting."""
     starting = asyncio.ensure_future(start)
     try:
@@ -156,7 +158,7 @@ def _read_records(descriptor: int, separator: bytes, take: Callable[[list[bytes]
     rest: list[bytes] = []
     held = 0
     try:
-        while data := os.read(descriptor, _CHUNK):
+        while data := os.read(descriptor, _READ_CHUNK_BYTES):
             first, found, tail = data.partition(separator)
             if not found:
                 held += len(data)
@@ -174,10 +176,10 @@ def _read_records(descriptor: int, separator: bytes, take: Callable[[list[bytes]
         os.close(descriptor)
 
 
-def _read_errors(descriptor: int) -> str:
-    return os.pread(descriptor, _MAX_ERRORS, 0).decode("utf-8", "replace")
+def _read_error_output(descriptor: int) -> str:
+    return os.pread(descriptor, _MAX_ERROR_OUTPUT_BYTES, 0).decode("utf-8", "replace")
 
 
-def _temporary_file() -> int:
+def _create_temporary_file() -> int:
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())

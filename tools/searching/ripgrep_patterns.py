@@ -8,7 +8,7 @@ _REGEX_CHARACTER_PATTERN: Final = late(r"([\\.+*?()|\[\]{}^$#&~-])")
 _DOT_ALL_FLAG_PATTERN: Final = late(r"\(\?[a-zA-Z]*s")
 
 
-def ripgrep_expression(pattern: str, *, is_literal: bool, spans_lines: bool) -> tuple[str, list[str]]:
+def translate_for_ripgrep(pattern: str, *, is_literal: bool, spans_lines: bool) -> tuple[str, list[str]]:
     """Translates a model's search pattern into one for ripgrep, and returns the options it needs."""
     # Only lookaround and back references need the other engine.
     options = ["--engine=auto"]
@@ -17,20 +17,22 @@ def ripgrep_expression(pattern: str, *, is_literal: bool, spans_lines: bool) -> 
     if is_literal:
         options.append("--fixed-strings")
     else:
-        pattern, has_line_feed = _with_any_line_end(pattern)
+        pattern, has_line_feed = _match_any_line_end(pattern)
         if spans_lines or has_line_feed or _DOT_ALL_FLAG_PATTERN.search(pattern):
             options.append("--multiline")
         if spans_lines:
             options.append("--multiline-dotall")
-    if "\r" not in pattern.replace(_LINE_END, "\n") and r"\r" not in pattern.replace(_LINE_END, "\n"):
+    if "\r" not in pattern.replace(_LINE_END_REGEX, "\n") and r"\r" not in pattern.replace(
+        _LINE_END_REGEX, "\n"
+    ):
         options.append("--crlf")
     return pattern, options
 
 
-_LINE_END: Final = r"\r?\n"
+_LINE_END_REGEX: Final = r"\r?\n"
 
 
-def _with_any_line_end(pattern: str) -> tuple[str, bool]:
+def _match_any_line_end(pattern: str) -> tuple[str, bool]:
     """Lets the line feeds of a search pattern match CRLF too; also returns whether the pattern has any."""
     out: list[str] = []
     is_in_class = is_negated = has_line_feed = False
@@ -41,7 +43,9 @@ def _with_any_line_end(pattern: str) -> tuple[str, bool]:
         is_line_feed = part in ("\n", r"\n")
         if is_line_feed and not is_in_class:
             before = "".join(out[-1:])
-            out.append(part if before in ("\r", r"\r", "?") and _ends_optional_return(out) else _LINE_END)
+            out.append(
+                part if before in ("\r", r"\r", "?") and _ends_optional_return(out) else _LINE_END_REGEX
+            )
             has_line_feed = True
         else:
             has_line_feed = has_line_feed or (is_line_feed and not is_negated)

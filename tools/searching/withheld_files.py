@@ -5,14 +5,14 @@ The notice never depends on the content of such a file, not even on whether it w
 from collections.abc import Callable
 from typing import Final
 
-from tools.searching.ripgrep import DEFAULT_ARGUMENTS, run_ripgrep
+from tools.searching.ripgrep import DEFAULT_RIPGREP_ARGUMENTS, run_ripgrep
 from tools.text import one_line
 from tools.workspace import Workspace
 
-_MAX_NAMED: Final = 3
+_MAX_NAMED_FILES: Final = 3
 
 
-def withheld_below(workspace: Workspace, folder: str, *, is_named: bool = False) -> Callable[[str], bool]:
+def make_withheld_test(workspace: Workspace, folder: str, *, is_named: bool = False) -> Callable[[str], bool]:
     """Returns a function that says whether a path relative to that folder is withheld from searches. `is_named`: a
     single file is searched, which was judged by name."""
     if is_named:
@@ -22,7 +22,7 @@ def withheld_below(workspace: Workspace, folder: str, *, is_named: bool = False)
     return lambda path: is_kept_back(f"{real}/{path}")
 
 
-async def withheld_notice(
+async def find_withheld_notice(
     workspace: Workspace,
     rg: str,
     places: tuple[str, ...],
@@ -40,10 +40,10 @@ async def withheld_notice(
         return True
 
     await run_ripgrep(
-        workspace, (rg, *(places or DEFAULT_ARGUMENTS), "--files", "--null", "."), folder, b"\0", take
+        workspace, (rg, *(places or DEFAULT_RIPGREP_ARGUMENTS), "--files", "--null", "."), folder, b"\0", take
     )
     if not found:
         return ""
-    named = ", ".join(one_line(prefix + path) for path in sorted(found)[:_MAX_NAMED])
-    some = f" and {len(found) - _MAX_NAMED:,} more" if len(found) > _MAX_NAMED else ""
+    named = ", ".join(one_line(prefix + path) for path in sorted(found)[:_MAX_NAMED_FILES])
+    some = f" and {len(found) - _MAX_NAMED_FILES:,} more" if len(found) > _MAX_NAMED_FILES else ""
     return f"Not searched, since a permission rule or what may be secret keeps them back: {named}{some}"

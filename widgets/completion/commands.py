@@ -42,18 +42,18 @@ class CommandCompletions:
     async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
         name, space, argument = request.before[1:].partition(" ")
         if space:
-            items = await self._argument_suggestions(name, argument)
+            items = await self._find_argument_suggestions(name, argument)
             yield Completions(start=len(name) + 2, end=request.column, items=tuple(items), query=argument)
             return
         found = rank(name, self._commands(), lambda command: command.name)
         if name:  # search descriptions too if no name matches
             named = {command.name for command, _ in found}
             others = [command for command in self._commands() if command.name not in named]
-            found += [(command, Match(0.0, ())) for command in others if _description_matches(command, name)]
-        items = [_command_suggestion(command, name) for command, _ in found]
+            found += [(command, Match(0.0, ())) for command in others if _matches_description(command, name)]
+        items = [_make_command_suggestion(command, name) for command, _ in found]
         yield Completions(start=0, end=request.column, items=tuple(items), query=name)
 
-    async def _argument_suggestions(self, name: str, argument: str) -> list[Suggestion]:
+    async def _find_argument_suggestions(self, name: str, argument: str) -> list[Suggestion]:
         command = next(command for command in self._commands() if command.name == name)
         if command.arguments is None:
             return []
@@ -69,25 +69,25 @@ class CommandCompletions:
         if len(meant or matching) == 1:  # the whole command is known
             [only] = meant or matching
             return [only, *(item for item in matching if item is not only)]
-        return [msgspec.structs.replace(item, sends=False) for item in matching]
+        return [msgspec.structs.replace(item, sends_prompt=False) for item in matching]
 
 
-def _description_matches(command: CommandRow, word: str) -> bool:
+def _matches_description(command: CommandRow, word: str) -> bool:
     return len(word) > 2 and word.lower() in command.description.lower()
 
 
-def _name_matches(typed: str, name: str) -> bool:
+def _matches_name(typed: str, name: str) -> bool:
     """Whether the typed text starts the name, or its last part (`commit` for `skill:commit`)."""
     return name.startswith(typed) or name.rpartition(":")[2].startswith(typed)
 
 
-def _command_suggestion(command: CommandRow, typed: str) -> Suggestion:
+def _make_command_suggestion(command: CommandRow, typed: str) -> Suggestion:
     return Suggestion(
         text=f"/{command.name}",
         detail=command.description,
-        right=command.argument_hint,
+        right_text=command.argument_hint,
         kind="command",
-        tail=" ",
-        sends=not command.needs_argument,
-        is_guess=not _name_matches(typed, command.name),
+        text_after=" ",
+        sends_prompt=not command.needs_argument,
+        is_guess=not _matches_name(typed, command.name),
     )

@@ -18,12 +18,12 @@ from typing import NamedTuple
 from tools.running.programs import RunningProgram
 from widgets.completion.frecency import Frecency
 
-BLOCK_SIZE = 1000
+PATHS_PER_BLOCK = 1000
 SEARCH_TIME_SLICE = 0.004
 """Seconds of work before the event loop gets control."""
 FIRST_RESULTS_SECONDS = 0.025
 """Seconds until the first results are shown, if there are any."""
-MAX_FILES = 1_000_000
+MAX_INDEXED_FILES = 1_000_000
 MAX_IGNORED_FILES = 200_000
 MAX_SCORED_PATHS = 150
 """The number of matches per block that are scored exactly."""
@@ -41,29 +41,29 @@ class FoundFile(NamedTuple):
 class _PathBlock:
     """Some paths as one text, separated by line feeds, so that a million paths fit into memory."""
 
-    __slots__ = ("_ends", "_text", "folded", "is_ignored")
+    __slots__ = ("_path_ends", "_text", "case_folded_text", "is_ignored")
 
     def __init__(self, paths: list[str], *, is_ignored: bool = False) -> None:
         self.is_ignored = is_ignored
         self._text = "\n".join(paths) + "\n"
         folded = self._text.lower()
-        self.folded = self._text if folded == self._text else folded
-        self._ends = array("I", accumulate(len(path.lower()) + 1 for path in paths))
+        self.case_folded_text = self._text if folded == self._text else folded
+        self._path_ends = array("I", accumulate(len(path.lower()) + 1 for path in paths))
         """The end of each path in the folded text. If lower case changes a length, the text is split by lines
         instead."""
 
     def __len__(self) -> int:
-        return len(self._ends)
+        return len(self._path_ends)
 
     @property
     def paths(self) -> list[str]:
         return self._text[:-1].split("\n")
 
     def path_at(self, place: int) -> str:
-        number = bisect_right(self._ends, place)
-        if len(self._text) != len(self.folded):
+        number = bisect_right(self._path_ends, place)
+        if len(self._text) != len(self.case_folded_text):
             return self.paths[number]
-        return self._text[self._ends[number - 1] if number else 0 : self._ends[number] - 1]
+        return self._text[self._path_ends[number - 1] if number else 0 : self._path_ends[number] - 1]
 
 
 class FileIndex:
@@ -103,7 +103,7 @@ class FileIndex:
     def __len__(self) -> int:
         return sum(map(len, self._blocks))
 
-    def refresh(self, *, older_than: float = 0.0) -> "asyncio.Task[None]":
+    def refresh_files(self, *, older_than: float = 0.0) -> "asyncio.Task[None]":
         """Lists the files again in the background, unless that is in progress or was done recently."""
         if self._listed_folders != self._indexed_folders():
             self.close()
@@ -119,9 +119,9 @@ class FileIndex:
         if self._loading is not None:
             self._loading.cancel()
 
-    def contains(self, path: str) -> bool:
+    def contains_path(self, path: str) -> bool:
         folded = "\n" + path.lower() + "\n"
-        return any(folded in "\n" + block.folded for block in self._blocks)
+        return any(folded in "\n" + block.case_folded_text for block in self._blocks)
 
     # -- loading -------------------------------------------------------------------------------------------
 
@@ -131,12 +131,15 @@ class FileIndex:
         try:
             options = ("--files", "--hidden", "--glob", "!.git")
             seen = await self._read_paths(blocks, options, set())
-            folders = await self._folders_of(seen)
+            folders = await self._parent_folders_of(seen)
             for added in self._listed_folders[1:]:
                 found = await self._read_paths(blocks, (*options, str(added)), seen)
-                folders += await self._folders_of(found, below=len(str(added)))
+                folders += await self._parent_folders_of(found, below=len(str(added)))
                 seen |= found
-            blocks += [_PathBlock(folders[at : at + BLOCK_SIZE]) for at in range(0, len(folders), BLOCK_SIZE)]
+            blocks += [
+                _PathBlock(folders[at : at + PATHS_PER_BLOCK])
+                for at in range(0, len(folders), PATHS_PER_BLOCK)
+            ]
             self._blocks = list(blocks)
             self.is_loaded = True
             options = ("--files", "--hidden", "--no-ignore", "--glob", "!.git")
@@ -162,23 +165,23 @@ class FileIndex:
                     if path not in known:
                         waiting.append(path)
                         seen.add(path)
-                while len(waiting) >= BLOCK_SIZE:
-                    blocks.append(_PathBlock(waiting[:BLOCK_SIZE], is_ignored=is_ignored))
-                    del waiting[:BLOCK_SIZE]
+                while len(waiting) >= PATHS_PER_BLOCK:
+                    blocks.append(_PathBlock(waiting[:PATHS_PER_BLOCK], is_ignored=is_ignored))
+                    del waiting[:PATHS_PER_BLOCK]
                     if not self.is_loaded:
                         self._blocks = list(
                             blocks
                         )  # the files known so far can be searched while more arrive
                 await asyncio.sleep(0)
-                if len(seen) > (MAX_IGNORED_FILES if is_ignored else MAX_FILES):
-                    which = f"{MAX_IGNORED_FILES:,} ignored" if is_ignored else f"{MAX_FILES:,}"
+                if len(seen) > (MAX_IGNORED_FILES if is_ignored else MAX_INDEXED_FILES):
+                    which = f"{MAX_IGNORED_FILES:,} ignored" if is_ignored else f"{MAX_INDEXED_FILES:,}"
                     self.problem = f"only the first {which} files are listed"
                     break
         if waiting:
             blocks.append(_PathBlock(waiting, is_ignored=is_ignored))
         return seen
 
-    async def _folders_of(self, paths: Iterable[str], *, below: int = 0) -> list[str]:
+    async def _parent_folders_of(self, paths: Iterable[str], *, below: int = 0) -> list[str]:
         """Returns the folders of the paths. `below`: the length of the path above which there are none."""
         found: set[str] = set()
         begun = time.monotonic()
@@ -194,7 +197,7 @@ class FileIndex:
 
     # -- searching -----------------------------------------------------------------------------------------
 
-    async def search(self, query: str, limit: int = 20) -> AsyncIterator[list[FoundFile]]:
+    async def search_paths(self, query: str, limit: int = 20) -> AsyncIterator[list[FoundFile]]:
         """Yields the best matches: first from the files known so far, then from all. The last result counts."""
         search = _FileSearch(query, limit, self.frecency)
         if not query:
@@ -244,52 +247,52 @@ class _FileSearch:
         """Returns recently chosen files, then those at the top of the folder."""
         found = {
             path: FoundFile(path, 1000 + weight)
-            for path in self._frecency.marks
+            for path in self._frecency.scores_and_times
             if (weight := self._frecency_weight(path))
         }
         for block in blocks[:20]:
             if not block.is_ignored:
                 for path in block.paths:
                     found.setdefault(path, FoundFile(path, -path.count("/") * 10 - len(path) * 0.01))
-        return heapq.nsmallest(self.limit, found.values(), key=_sort_key)
+        return heapq.nsmallest(self.limit, found.values(), key=_found_file_sort_key)
 
     def scan_substrings(self, block: _PathBlock) -> None:
         """Adds paths that contain the query as a substring."""
-        at = block.folded.find(self._query)
+        at = block.case_folded_text.find(self._query)
         for _ in range(MAX_SCORED_PATHS):
             if at < 0:
                 return
             path = block.path_at(at)
             self._add_result(path, block)
-            end = block.folded.find("\n", at)
-            at = block.folded.find(self._query, end)
+            end = block.case_folded_text.find("\n", at)
+            at = block.case_folded_text.find(self._query, end)
 
     def scan_subsequences(self, block: _PathBlock) -> None:
         """Adds paths that contain the query's characters in order."""
-        for number, match in enumerate(self._subsequence_pattern.finditer(block.folded)):
+        for number, match in enumerate(self._subsequence_pattern.finditer(block.case_folded_text)):
             if number >= MAX_SCORED_PATHS:
                 return
             self._add_result(block.path_at(match.start()), block)
 
     def best_files(self) -> list[FoundFile]:
         self.has_more = False
-        return heapq.nsmallest(self.limit, self.best.values(), key=_sort_key)
+        return heapq.nsmallest(self.limit, self.best.values(), key=_found_file_sort_key)
 
     def _add_result(self, path: str, block: _PathBlock) -> None:
         if path in self.best:
             return
         score = (
-            self._score(path.lower())
+            self._score_path(path.lower())
             + min(90.0, self._frecency_weight(path) * 30)
             - (300.0 if block.is_ignored else 0.0)
         )
         self.best[path] = FoundFile(path, score, block.is_ignored)
         self.has_more = True
         if len(self.best) > self.limit * 40:
-            kept = heapq.nsmallest(self.limit * 4, self.best.values(), key=_sort_key)
+            kept = heapq.nsmallest(self.limit * 4, self.best.values(), key=_found_file_sort_key)
             self.best = {hit.path: hit for hit in kept}
 
-    def _score(self, path: str) -> float:
+    def _score_path(self, path: str) -> float:
         query = self._query
         name = path.rstrip("/").rpartition("/")[2]
         stem = name.partition(".")[0]
@@ -306,10 +309,10 @@ class _FileSearch:
         return base + (5.0 if path.endswith("/") else 0.0) - len(path) * 0.05 - path.count("/") * 0.5
 
     def _frecency_weight(self, path: str) -> float:
-        return self._frecency.weight(path) if path in self._frecency.marks else 0.0
+        return self._frecency.frecency_score(path) if path in self._frecency.scores_and_times else 0.0
 
 
-def _sort_key(hit: FoundFile) -> tuple[float, int, str]:
+def _found_file_sort_key(hit: FoundFile) -> tuple[float, int, str]:
     """The sort key: best first, equal ones by name, because `rg` lists files in a different order each time."""
     return -hit.score, len(hit.path), hit.path
 

@@ -12,11 +12,11 @@ from widgets.completion.file_index import FileIndex, FoundFile
 from widgets.completion.source import CompletionRequest, Completions, Suggestion
 from widgets.fuzzy import rank
 
-_FILE_MENTION = late(r'(?:^|(?<=[\s(\[{,;]))@(?:"([^"]*)|([^\s"]*))$')
-_SYMBOL_MENTION = late(r'(?:^|(?<=[\s(\[{,;]))@(?:"([^"]+)"|([^\s"]+)) :([^\s:]*)$')
+_FILE_MENTION_PATTERN = late(r'(?:^|(?<=[\s(\[{,;]))@(?:"([^"]*)|([^\s"]*))$')
+_SYMBOL_MENTION_PATTERN = late(r'(?:^|(?<=[\s(\[{,;]))@(?:"([^"]+)"|([^\s"]+)) :([^\s:]*)$')
 """Matches a symbol of the file that was just completed; the completion's trailing space is tolerated."""
-_LAST_WORD = late(r"[^\s\"'=:(]*$")
-REFRESH_SECONDS = 10.0
+_LAST_WORD_PATTERN = late(r"[^\s\"'=:(]*$")
+FILE_INDEX_REFRESH_SECONDS = 10.0
 
 
 class SymbolRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ SearchSymbols = Callable[[str], AsyncIterator[Sequence[tuple[str, SymbolRow]]]]
 more are known."""
 
 
-def file_reference(path: str) -> str:
+def format_file_reference(path: str) -> str:
     """Returns how a prompt refers to the file."""
     return f'@"{path}"' if re.search(r'[\s"]', path) else f"@{path}"
 
@@ -47,18 +47,18 @@ class FileCompletions(msgspec.Struct, frozen=True):
 
     def accepts(self, request: CompletionRequest) -> bool:
         return "@" in request.before and (
-            _FILE_MENTION.search(request.before) is not None
-            or _SYMBOL_MENTION.search(request.before) is not None
+            _FILE_MENTION_PATTERN.search(request.before) is not None
+            or _SYMBOL_MENTION_PATTERN.search(request.before) is not None
         )
 
     async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
-        behind = _SYMBOL_MENTION.search(request.before)
+        behind = _SYMBOL_MENTION_PATTERN.search(request.before)
         if behind is not None:
             path, name = behind[1] or behind[2], behind[3]
-            if self.symbols is not None and self.index.contains(path):
-                yield await self._symbol_completions(path, name, behind.start(), request.column)
+            if self.symbols is not None and self.index.contains_path(path):
+                yield await self._complete_symbols(path, name, behind.start(), request.column)
             return
-        match = _FILE_MENTION.search(request.before)
+        match = _FILE_MENTION_PATTERN.search(request.before)
         if match is None:
             return
         start, query = match.start(), match[1] or match[2] or ""
@@ -68,71 +68,71 @@ class FileCompletions(msgspec.Struct, frozen=True):
         path, colon, name = query.rpartition(":")
         if colon and not path and self.repository_symbols is not None:
             if not name:
-                yield self._repository_completions((), name, start, end)
+                yield self._complete_repository_symbols((), name, start, end)
                 return
             async for found in self.repository_symbols(name):
-                yield self._repository_completions(found, name, start, end)
+                yield self._complete_repository_symbols(found, name, start, end)
             return
         if colon and self.symbols is not None and await self._is_file(path):
-            yield await self._symbol_completions(path, name, start, end)
+            yield await self._complete_symbols(path, name, start, end)
             return
-        loading = self.index.refresh(older_than=REFRESH_SECONDS)
-        async for hits in self.index.search(query):
+        loading = self.index.refresh_files(older_than=FILE_INDEX_REFRESH_SECONDS)
+        async for hits in self.index.search_paths(query):
             if hits or self.index.is_loaded:
-                yield self._file_completions(hits, query, start, end)
+                yield self._complete_files(hits, query, start, end)
         if not loading.done():  # the list was incomplete when it was searched
             await asyncio.shield(loading)
-            async for hits in self.index.search(query):
-                yield self._file_completions(hits, query, start, end)
+            async for hits in self.index.search_paths(query):
+                yield self._complete_files(hits, query, start, end)
 
     async def _is_file(self, path: str) -> bool:
         """Returns whether the path is a file. The index may not know it, because it is still loading
         or the file is new."""
-        return self.index.contains(path) or await asyncio.to_thread((self.index.root / path).is_file)
+        return self.index.contains_path(path) or await asyncio.to_thread((self.index.root / path).is_file)
 
-    def _file_completions(self, hits: Sequence[FoundFile], query: str, start: int, end: int) -> Completions:
+    def _complete_files(self, hits: Sequence[FoundFile], query: str, start: int, end: int) -> Completions:
         return Completions(
-            start=start, end=end, items=tuple(_file_suggestion(hit) for hit in hits), query=query
+            start=start, end=end, items=tuple(_make_file_suggestion(hit) for hit in hits), query=query
         )
 
-    async def _symbol_completions(self, path: str, name: str, start: int, end: int) -> Completions:
+    async def _complete_symbols(self, path: str, name: str, start: int, end: int) -> Completions:
         assert self.symbols is not None
         found = rank(name, list(await self.symbols(path)), lambda row: row.name, 200)
-        items = tuple(_symbol_suggestion(path, row, row.kind) for row, _ in found)
+        items = tuple(_make_symbol_suggestion(path, row, row.kind) for row, _ in found)
         return Completions(start=start, end=end, items=items, query=name)
 
-    def _repository_completions(
+    def _complete_repository_symbols(
         self, rows: Sequence[tuple[str, SymbolRow]], name: str, start: int, end: int
     ) -> Completions:
         """Completes `@:Name` with symbols of the whole repository."""
-        marks = self.index.frecency.marks
+        marks = self.index.frecency.scores_and_times
         wanted = name.lower()
         # Among equally good matches, symbols of frequently chosen files come first.
         found = sorted(
             rows, key=lambda one: (not one[1].name.lower().startswith(wanted), one[0] not in marks)
         )
-        items = tuple(_symbol_suggestion(path, row, f"{row.kind}  {path}") for path, row in found)
+        items = tuple(_make_symbol_suggestion(path, row, f"{row.kind}  {path}") for path, row in found)
         return Completions(start=start, end=end, items=items, query=name)
 
 
-def _symbol_suggestion(path: str, row: SymbolRow, detail: str) -> Suggestion:
+def _make_symbol_suggestion(path: str, row: SymbolRow, detail: str) -> Suggestion:
     return Suggestion(
-        text=file_reference(f"{path}:{row.name}"),
+        text=format_file_reference(f"{path}:{row.name}"),
         label=row.name,
         detail=detail,
-        right=f"line {row.first_line}" if row.first_line else "",
+        right_text=f"line {row.first_line}" if row.first_line else "",
         kind="symbol",
     )
 
 
-def _file_suggestion(hit: FoundFile) -> Suggestion:
+def _make_file_suggestion(hit: FoundFile) -> Suggestion:
     is_folder = hit.path.endswith("/")
     return Suggestion(
-        text=file_reference(hit.path),
+        text=format_file_reference(hit.path),
         label=hit.path,
         detail="ignored" if hit.is_ignored else "",
         kind="folder" if is_folder else "file",
-        tail="" if is_folder else " ",
+        text_after="" if is_folder else " ",
     )
 
 
@@ -146,7 +146,7 @@ class PathCompletions:
         return request.is_forced
 
     async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
-        match = _LAST_WORD.search(request.before)
+        match = _LAST_WORD_PATTERN.search(request.before)
         word = match[0] if match else ""
         at = "@" if word.startswith("@") else ""
         found = await asyncio.to_thread(self._list_folder, word.removeprefix("@"))
@@ -156,7 +156,7 @@ class PathCompletions:
                 text=at + path,
                 label=path,
                 kind="folder" if path.endswith("/") else "path",
-                tail="" if path.endswith("/") else " ",
+                text_after="" if path.endswith("/") else " ",
             )
             for path in found
         )

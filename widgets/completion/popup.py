@@ -7,7 +7,7 @@ from typing import ClassVar
 from widgets.completion.source import CompletionRequest, Completions, CompletionSource, Suggestion
 from widgets.editor.prompt import PromptEditor
 from widgets.line import cells
-from widgets.lists.filtering import VisibleRow
+from widgets.lists.filtering import MatchedRow
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow, Tone
 
@@ -44,10 +44,10 @@ class CompletionPopup(RowList):
         self.problem = ""
         """Why the last source failed."""
         self._completions: Completions | None = None
-        self._answered_for: tuple[str, int, int] = ("", 0, 0)
+        self._answered_position: tuple[str, int, int] = ("", 0, 0)
         """Line, row and column that the answer belongs to."""
         self._ask_task: asyncio.Task[None] | None = None
-        self._dismissed_at: tuple[int, int] | None = None
+        self._dismissed_position: tuple[int, int] | None = None
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -73,7 +73,7 @@ class CompletionPopup(RowList):
         if accepts_prefix_answer and self.current is None:
             self.move_to(0)
         chosen, answer = self.chosen, self._completions
-        is_late = self._answered_for != self._cursor_place()
+        is_late = self._answered_position != self._cursor_place()
         if (
             chosen is None
             or answer is None
@@ -81,7 +81,9 @@ class CompletionPopup(RowList):
                 is_late
                 and not (
                     accepts_prefix_answer
-                    and _is_still_valid(chosen, answer, self._answered_for, self._cursor_place())
+                    and _is_suggestion_still_valid(
+                        chosen, answer, self._answered_position, self._cursor_place()
+                    )
                 )
             )
         ):
@@ -91,14 +93,14 @@ class CompletionPopup(RowList):
         end = column if is_late else answer.end
         typed = self.editor.model.lines[row][answer.start : end]
         rest = self.editor.model.lines[row][end:]
-        tail = "" if rest[:1] == chosen.tail else chosen.tail
-        self._hide()
+        tail = "" if rest[:1] == chosen.text_after else chosen.text_after
+        self._hide_list()
         if is_late:
             self._stop_query()  # a pending answer would open the list again
         if typed != chosen.text or tail:
             self.editor.replace(answer.start, end, chosen.text + tail)
         self._on_chosen(chosen)
-        return chosen.sends
+        return chosen.sends_prompt
 
     def _cursor_place(self) -> tuple[str, int, int]:
         row, column = self.editor.model.cursor
@@ -107,11 +109,11 @@ class CompletionPopup(RowList):
     def close(self) -> None:
         """Hides the completion list until the next word begins."""
         if self._completions is not None:
-            self._dismissed_at = (self.editor.model.cursor[0], self._completions.start)
-        self._hide()
+            self._dismissed_position = (self.editor.model.cursor[0], self._completions.start)
+        self._hide_list()
 
     def force(self) -> None:
-        self._dismissed_at = None
+        self._dismissed_position = None
         self._query_sources(is_forced=True)
 
     def update(self) -> None:
@@ -133,8 +135,8 @@ class CompletionPopup(RowList):
         source = next((source for source in self.sources if source.accepts(request)), None)
         self._stop_query()
         if source is None:
-            self._hide()
-            self._dismissed_at = None
+            self._hide_list()
+            self._dismissed_position = None
             return
         self._ask_task = asyncio.create_task(self._show_answers_of(source, request))
 
@@ -147,16 +149,18 @@ class CompletionPopup(RowList):
         except Exception as error:  # noqa: BLE001 (a source may be an extension's; typing must go on)
             self.problem = f"{type(error).__name__}: {error}"
         if not got_any:
-            self._hide()
+            self._hide_list()
 
     def _show_completions(self, answer: Completions, request: CompletionRequest) -> None:
-        self._answered_for = (request.line, request.row, request.column)
-        if not answer.items or (not request.is_forced and self._dismissed_at == (request.row, answer.start)):
-            self._hide()
+        self._answered_position = (request.line, request.row, request.column)
+        if not answer.items or (
+            not request.is_forced and self._dismissed_position == (request.row, answer.start)
+        ):
+            self._hide_list()
             return
         if request.is_forced and len(answer.items) == 1 and answer.items[0].kind in ("path", "folder"):
             self._completions = answer
-            self.show([VisibleRow(_suggestion_row(0, answer.items[0]))])
+            self.show_rows([MatchedRow(_make_suggestion_row(0, answer.items[0]))])
             self.accept()
             return
         keep = self.chosen
@@ -165,10 +169,10 @@ class CompletionPopup(RowList):
         at = answer.items.index(keep) if is_kept and keep is not None else 0
         self._place_above_editor(len(answer.items))
         self.display = True
-        rows = [_suggestion_row(number, item) for number, item in enumerate(answer.items)]
+        rows = [_make_suggestion_row(number, item) for number, item in enumerate(answer.items)]
         self.title_cells = min(_MAX_TITLE_CELLS, max(cells(row.title) for row in rows))
-        self.show(
-            [VisibleRow(row) for row in rows],
+        self.show_rows(
+            [MatchedRow(row) for row in rows],
             query=answer.query,
             keep=str(at),
             is_chosen=is_kept or not answer.items[0].is_guess,
@@ -189,13 +193,13 @@ class CompletionPopup(RowList):
             self._ask_task.cancel()
         self._ask_task = None
 
-    def _hide(self) -> None:
+    def _hide_list(self) -> None:
         self._completions = None
         if self.display:
             self.display = False
 
 
-def _is_still_valid(
+def _is_suggestion_still_valid(
     chosen: Suggestion, answer: Completions, then: tuple[str, int, int], now: tuple[str, int, int]
 ) -> bool:
     """Whether the suggestion starts with the text typed now and nothing else changed. `then`: the position of the
@@ -208,7 +212,7 @@ def _is_still_valid(
     )
 
 
-def _suggestion_row(number: int, item: Suggestion) -> ListRow:
+def _make_suggestion_row(number: int, item: Suggestion) -> ListRow:
     title = item.label or item.text
     tone: Tone = "accent" if title.startswith("/") else "text"
-    return ListRow(id=str(number), title=title, detail=item.detail, right=item.right, tone=tone)
+    return ListRow(id=str(number), title=title, detail=item.detail, right=item.right_text, tone=tone)

@@ -31,11 +31,11 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
     label: str = ""
     """The text that is shown; `text` if empty."""
     detail: str = ""
-    right: str = ""
+    right_text: str = ""
     kind: SuggestionKind = "other"
-    tail: str = " "
+    text_after: str = " "
     """Inserted after the text; empty for folders, so that typing continues in the path."""
-    sends: bool = False
+    sends_prompt: bool = False
     """Whether Enter inserts the suggestion and sends the prompt."""
     is_guess: bool = False
     """The typed text is only similar: Enter inserts it only if the user moved to it; otherwise the typed text

@@ -10,10 +10,10 @@ from typing import assert_never
 import msgspec
 
 from tools.amounts import size
-from widgets.editor.graphemes import CHIP_FIRST, is_chip
+from widgets.editor.graphemes import FIRST_CHIP_CODE, is_chip
 
 
-class Attachment(msgspec.Struct, frozen=True, kw_only=True):
+class ImageAttachment(msgspec.Struct, frozen=True, kw_only=True):
     """An image attached to a prompt: a file, or bytes from the clipboard."""
 
     name: str
@@ -34,7 +34,7 @@ class PasteChip(msgspec.Struct, frozen=True, kw_only=True, tag="paste"):
 class ImageChip(msgspec.Struct, frozen=True, kw_only=True, tag="image"):
     """An image, represented by a chip."""
 
-    image: Attachment
+    image: ImageAttachment
 
 
 Chip = PasteChip | ImageChip
@@ -53,52 +53,58 @@ class UnsentPrompt(msgspec.Struct, frozen=True, kw_only=True):
         return not self.text.strip()
 
 
-def text_with_labels(draft: UnsentPrompt) -> str:
+def draft_text_with_labels(draft: UnsentPrompt) -> str:
     """Returns the draft's text with the chips' labels, as the editor shows it."""
-    chips = Chips()
-    chips.known = dict(draft.chips)
-    return draft.text.translate({ord(char): label for char, label in chips.labels(draft.text).items()})
+    chips = ChipTable()
+    chips.chip_by_character = dict(draft.chips)
+    return draft.text.translate(
+        {ord(char): label for char, label in chips.chip_labels_in(draft.text).items()}
+    )
 
 
-class Chips:
+class ChipTable:
     """Maps the chips of an editor's text to their contents. Deleted chips are kept, because undo may
     restore them."""
 
     def __init__(self) -> None:
-        self.known: dict[str, Chip] = {}
+        self.chip_by_character: dict[str, Chip] = {}
 
-    def add(self, chip: Chip) -> str:
+    def add_chip(self, chip: Chip) -> str:
         """Stores the chip and returns the character that represents it."""
-        char = chr(CHIP_FIRST + len(self.known))
-        while char in self.known:
+        char = chr(FIRST_CHIP_CODE + len(self.chip_by_character))
+        while char in self.chip_by_character:
             char = chr(ord(char) + 1)
-        self.known[char] = chip
+        self.chip_by_character[char] = chip
         return char
 
     def adopt_chips(self, text: str, chips: dict[str, Chip]) -> str:
         """Takes over text with chips of an earlier session; characters that are already in use are replaced."""
         renamed: dict[int, str] = {}
         for char, chip in chips.items():
-            if self.known.get(char, chip) == chip:
-                self.known[char] = chip
+            if self.chip_by_character.get(char, chip) == chip:
+                self.chip_by_character[char] = chip
             else:
-                renamed[ord(char)] = self.add(chip)
+                renamed[ord(char)] = self.add_chip(chip)
         text = text.translate(renamed) if renamed else text
         if text.isascii():
             return text
-        return "".join(char for char in text if not is_chip(char) or char in self.known)
+        return "".join(char for char in text if not is_chip(char) or char in self.chip_by_character)
 
-    def keep_only_in(self, text: str) -> None:
+    def keep_only_chips_in(self, text: str) -> None:
         """Forgets all chips that do not occur in the text."""
-        self.known = self.chips_in(text)
+        self.chip_by_character = self.chips_in(text)
 
     def chips_in(self, text: str) -> dict[str, Chip]:
         """Returns the chips in a text, in order and without duplicates."""
         if text.isascii():
             return {}
-        return {char: self.known[char] for char in text if is_chip(char) and char in self.known}
+        return {
+            char: self.chip_by_character[char]
+            for char in text
+            if is_chip(char) and char in self.chip_by_character
+        }
 
-    def labels(self, text: str) -> dict[str, str]:
+    def chip_labels_in(self, text: str) -> dict[str, str]:
         """Returns the label of each chip in a text, numbered by kind."""
         labels: dict[str, str] = {}
         pastes = images = 0
@@ -106,15 +112,15 @@ class Chips:
             match chip:
                 case PasteChip():
                     pastes += 1
-                    labels[char] = f"[paste #{pastes} {_paste_size(chip.text)}]"
+                    labels[char] = f"[paste #{pastes} {_format_paste_size(chip.text)}]"
                 case ImageChip():
                     images += 1
-                    labels[char] = f"[image #{images} {_image_size(chip.image)}]"
+                    labels[char] = f"[image #{images} {_format_image_size(chip.image)}]"
                 case _:
                     assert_never(chip)
         return labels
 
-    def expand(self, text: str) -> str:
+    def expand_chips(self, text: str) -> str:
         """Returns the full text: pastes in full, images as their number."""
         used = self.chips_in(text)
         if not used:
@@ -128,7 +134,7 @@ class Chips:
                 text = text.replace(char, f"[image #{images}]")
         return text
 
-    def images(self, text: str) -> tuple[Attachment, ...]:
+    def images_in(self, text: str) -> tuple[ImageAttachment, ...]:
         return tuple(chip.image for chip in self.chips_in(text).values() if isinstance(chip, ImageChip))
 
 
@@ -139,12 +145,12 @@ def strip_chips(text: str) -> str:
     return "".join(char for char in text if not is_chip(char))
 
 
-def _paste_size(text: str) -> str:
+def _format_paste_size(text: str) -> str:
     lines = text.count("\n") + 1
     return f"+{lines:,} lines" if lines > 1 else f"{len(text):,} chars"
 
 
-def _image_size(image: Attachment) -> str:
+def _format_image_size(image: ImageAttachment) -> str:
     parts: Iterable[str] = (
         image.name,
         f"{image.width}x{image.height}" if image.width else "",

@@ -4,9 +4,9 @@ model."""
 from collections.abc import Callable
 
 from widgets.editor.chips import Chip, PasteChip
-from widgets.editor.graphemes import boundary_after, boundary_before
+from widgets.editor.graphemes import grapheme_boundary_after, grapheme_boundary_before
 from widgets.editor.model import EditorModel, Position, selection_range
-from widgets.editor.words import word_end, word_start
+from widgets.editor.words import word_end_after, word_start_before
 
 # -- moving ------------------------------------------------------------------------------------------------
 
@@ -51,23 +51,23 @@ def jump_to_character(model: EditorModel, char: str, *, is_forward: bool) -> boo
     return False
 
 
-def selecting(move: Callable[[EditorModel], object]) -> Callable[[EditorModel], object]:
+def make_selecting_motion(move: Callable[[EditorModel], object]) -> Callable[[EditorModel], object]:
     """Turns a motion into a command that selects the text it passes."""
 
-    def selecting(model: EditorModel) -> None:
-        if model.mark is None:
-            model.mark, model.mark_kind = model.cursor, "char"
+    def make_selecting_motion(model: EditorModel) -> None:
+        if model.selection_start is None:
+            model.selection_start, model.selection_kind = model.cursor, "char"
         move(model)
 
-    return selecting
+    return make_selecting_motion
 
 
-def transpose(model: EditorModel) -> None:
+def transpose_characters(model: EditorModel) -> None:
     """Swaps the characters around the cursor; at the end of a line, the last two."""
     row, column = model.cursor
     line = model.current_line
-    middle = column if column < len(line) else boundary_before(line, column)
-    start, end = boundary_before(line, middle), boundary_after(line, middle)
+    middle = column if column < len(line) else grapheme_boundary_before(line, column)
+    start, end = grapheme_boundary_before(line, middle), grapheme_boundary_after(line, middle)
     if start < middle < end:
         model.replace((row, start), (row, end), line[middle:end] + line[start:middle])
 
@@ -75,10 +75,10 @@ def transpose(model: EditorModel) -> None:
 def transpose_words(model: EditorModel) -> None:
     """Swaps the word before the cursor with the one at or after it."""
     row, line = model.cursor[0], model.current_line
-    end = word_end(line, model.cursor[1])
-    start = word_start(line, end)
-    before = word_start(line, start)
-    stop = word_end(line, before)
+    end = word_end_after(line, model.cursor[1])
+    start = word_start_before(line, end)
+    before = word_start_before(line, start)
+    stop = word_end_after(line, before)
     if before < stop <= start < end:
         model.replace((row, before), (row, end), line[start:end] + line[stop:start] + line[before:stop])
 
@@ -122,7 +122,7 @@ def kill_to_line_end(model: EditorModel) -> None:
 
 
 def insert_chip(model: EditorModel, chip: Chip) -> None:
-    model.insert(model.chips.add(chip))
+    model.insert(model.chips.add_chip(chip))
 
 
 def expand_chip(model: EditorModel) -> bool:
@@ -130,7 +130,7 @@ def expand_chip(model: EditorModel) -> bool:
     row, column = model.cursor
     for at in (column, column - 1):
         char = model.current_line[at : at + 1]
-        chip = model.chips.known.get(char) if char else None
+        chip = model.chips.chip_by_character.get(char) if char else None
         if isinstance(chip, PasteChip):
             model.replace((row, at), (row, at + 1), chip.text)
             return True
@@ -143,26 +143,26 @@ def expand_chip(model: EditorModel) -> bool:
 def _position_left(model: EditorModel) -> Position:
     row, column = model.cursor
     if column:
-        return row, boundary_before(model.lines[row], column)
+        return row, grapheme_boundary_before(model.lines[row], column)
     return (row - 1, len(model.lines[row - 1])) if row else (0, 0)
 
 
 def _position_right(model: EditorModel) -> Position:
     row, column = model.cursor
     if column < len(model.lines[row]):
-        return row, boundary_after(model.lines[row], column)
+        return row, grapheme_boundary_after(model.lines[row], column)
     return (row + 1, 0) if row + 1 < len(model.lines) else (row, column)
 
 
 def _previous_word_start(model: EditorModel) -> Position:
     row, column = model.cursor
-    return (row, word_start(model.current_line, column)) if column else _position_left(model)
+    return (row, word_start_before(model.current_line, column)) if column else _position_left(model)
 
 
 def _next_word_end(model: EditorModel) -> Position:
     row, column = model.cursor
     return (
-        (row, word_end(model.current_line, column))
+        (row, word_end_after(model.current_line, column))
         if column < len(model.current_line)
         else _position_right(model)
     )

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from rich.cells import split_graphemes
 
 TAB_CELLS = 4
-CHIP_FIRST = 0x100000
-CHIP_LAST = 0x10FFFD
+FIRST_CHIP_CODE = 0x100000
+LAST_CHIP_CODE = 0x10FFFD
 
 
 class Grapheme(NamedTuple):
@@ -22,7 +22,7 @@ class Grapheme(NamedTuple):
 
 
 def is_chip(char: str) -> bool:
-    return CHIP_FIRST <= ord(char) <= CHIP_LAST
+    return FIRST_CHIP_CODE <= ord(char) <= LAST_CHIP_CODE
 
 
 def _is_regional_indicator(char: str) -> bool:
@@ -33,7 +33,7 @@ def _is_skin_tone(char: str) -> bool:
     return "\U0001f3fb" <= char <= "\U0001f3ff"
 
 
-def graphemes(line: str) -> list[Grapheme]:
+def line_graphemes(line: str) -> list[Grapheme]:
     """Splits a line into graphemes without gaps. Tabs and chips have width 0 here."""
     if line.isascii():
         return [Grapheme(at, at + 1, 0 if char == "\t" else 1) for at, char in enumerate(line)]
@@ -67,44 +67,44 @@ def _add_graphemes(line: str, begin: int, stop: int, found: list[Grapheme]) -> N
             flag_is_open = _is_regional_indicator(first)
 
 
-def boundary_before(line: str, at: int) -> int:
+def grapheme_boundary_before(line: str, at: int) -> int:
     """Returns the start of the grapheme that ends at or spans `at`."""
     if at <= 0:
         return 0
     if line.isascii():
         return at - 1
     start = 0
-    for grapheme in graphemes(line):
+    for grapheme in line_graphemes(line):
         if grapheme.start >= at:
             break
         start = grapheme.start
     return start
 
 
-def boundary_after(line: str, at: int) -> int:
+def grapheme_boundary_after(line: str, at: int) -> int:
     """Returns the end of the grapheme that begins at or spans `at`."""
     if at >= len(line):
         return len(line)
     if line.isascii():
         return at + 1
-    for grapheme in graphemes(line):
+    for grapheme in line_graphemes(line):
         if grapheme.end > at:
             return grapheme.end
     return len(line)
 
 
-def snap_to_boundary(line: str, at: int) -> int:
+def snap_to_grapheme_boundary(line: str, at: int) -> int:
     """Returns the first grapheme boundary at or after `at`."""
     if at >= len(line):  # at the end, where most typing happens, nothing needs to be checked
         return len(line)
-    return boundary_after(line, at - 1) if at > 0 else 0
+    return grapheme_boundary_after(line, at - 1) if at > 0 else 0
 
 
 def measure_graphemes(line: str, chip_cells: Callable[[str], int]) -> list[Grapheme]:
     """Returns the graphemes with their actual widths, if the row begins at column 0."""
     found: list[Grapheme] = []
     column = 0
-    for start, end, cells in graphemes(line):
+    for start, end, cells in line_graphemes(line):
         char = line[start]
         if char == "\t":
             cells = TAB_CELLS - column % TAB_CELLS
@@ -115,7 +115,7 @@ def measure_graphemes(line: str, chip_cells: Callable[[str], int]) -> list[Graph
     return found
 
 
-def width(text: str, chip_cells: Callable[[str], int]) -> int:
+def text_cells(text: str, chip_cells: Callable[[str], int]) -> int:
     if text.isascii() and "\t" not in text:
         return len(text)
     return sum(grapheme.cells for grapheme in measure_graphemes(text, chip_cells))

@@ -4,15 +4,15 @@ from collections.abc import Iterable
 
 from widgets.editor.chips import UnsentPrompt
 
-MAX_PROMPTS = 1000
+MAX_HISTORY_PROMPTS = 1000
 
 
-class History:
+class PromptHistory:
     """The prompts that were sent, with a position. Going back saves the current draft; going forward past
     the newest restores it."""
 
-    def __init__(self, entries: Iterable[UnsentPrompt] = (), size: int = MAX_PROMPTS) -> None:
-        self.size = size
+    def __init__(self, entries: Iterable[UnsentPrompt] = (), size: int = MAX_HISTORY_PROMPTS) -> None:
+        self.max_prompts = size
         """The maximum number of prompts."""
         self.replace(entries)
 
@@ -22,21 +22,21 @@ class History:
         self._unsent_prompt = UnsentPrompt()
         self._position: int | None = None
         for entry in entries:
-            self.add(entry)
+            self.add_prompt(entry)
 
     @property
     def is_browsing(self) -> bool:
         return self._position is not None
 
-    def add(self, entry: UnsentPrompt) -> None:
+    def add_prompt(self, entry: UnsentPrompt) -> None:
         """Adds a sent prompt as the newest; blank prompts and repetitions of the newest are left out."""
         self._position = None
         if entry.is_empty or (self.entries and self.entries[-1].text == entry.text):
             return
         self.entries.append(entry)
-        del self.entries[: max(0, len(self.entries) - self.size)]
+        del self.entries[: max(0, len(self.entries) - self.max_prompts)]
 
-    def previous(self, draft: UnsentPrompt) -> UnsentPrompt | None:
+    def older_prompt(self, draft: UnsentPrompt) -> UnsentPrompt | None:
         """Returns the next older prompt; `draft` is the editor's current content, which is kept."""
         if self._position is None:
             if not self.entries:
@@ -48,7 +48,7 @@ class History:
         self._position -= 1
         return self.entries[self._position]
 
-    def next(self) -> UnsentPrompt | None:
+    def newer_prompt(self) -> UnsentPrompt | None:
         """Returns the next newer prompt, or the kept draft after the newest."""
         if self._position is None:
             return None

@@ -3,15 +3,15 @@
 import struct
 from pathlib import Path
 
-from widgets.editor.chips import Attachment
+from widgets.editor.chips import ImageAttachment
 
 MAX_HEADER_BYTES = 256 * 1024
 """Bytes read to find the size; a JPEG may have a large preview before it."""
-MAX_BYTES = 50_000_000
+MAX_IMAGE_BYTES = 50_000_000
 _ORIENTATION_TAG = 0x112
 
 
-def read_image_file(path: Path) -> Attachment | None:
+def read_image_file(path: Path) -> ImageAttachment | None:
     """Returns the image file at a path; None if it is none. Reads from disk, so call it in a thread."""
     try:
         if not path.is_file():
@@ -21,24 +21,26 @@ def read_image_file(path: Path) -> Attachment | None:
             header = file.read(MAX_HEADER_BYTES)
     except OSError:
         return None
-    kind = _mime_type(header)
-    if not kind or byte_count > MAX_BYTES:
+    kind = _detect_mime_type(header)
+    if not kind or byte_count > MAX_IMAGE_BYTES:
         return None
-    width, height = _pixel_size(kind, header)
-    return Attachment(
+    width, height = _read_pixel_size(kind, header)
+    return ImageAttachment(
         name=path.name, mime_type=kind, byte_count=byte_count, width=width, height=height, path=path
     )
 
 
-def image_from_bytes(data: bytes, name: str) -> Attachment | None:
-    kind = _mime_type(data)
-    if not kind or len(data) > MAX_BYTES:
+def image_from_bytes(data: bytes, name: str) -> ImageAttachment | None:
+    kind = _detect_mime_type(data)
+    if not kind or len(data) > MAX_IMAGE_BYTES:
         return None
-    width, height = _pixel_size(kind, data)
-    return Attachment(name=name, mime_type=kind, byte_count=len(data), width=width, height=height, data=data)
+    width, height = _read_pixel_size(kind, data)
+    return ImageAttachment(
+        name=name, mime_type=kind, byte_count=len(data), width=width, height=height, data=data
+    )
 
 
-def _mime_type(header: bytes) -> str:
+def _detect_mime_type(header: bytes) -> str:
     if header.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if header.startswith(b"\xff\xd8\xff"):
@@ -52,7 +54,7 @@ def _mime_type(header: bytes) -> str:
     return ""
 
 
-def _pixel_size(kind: str, header: bytes) -> tuple[int, int]:
+def _read_pixel_size(kind: str, header: bytes) -> tuple[int, int]:
     try:
         match kind:
             case "image/png":
@@ -63,14 +65,14 @@ def _pixel_size(kind: str, header: bytes) -> tuple[int, int]:
                 width, height = struct.unpack("<ii", header[18:26])
                 return width, abs(height)
             case "image/jpeg":
-                return _jpeg_size(header)
+                return _read_jpeg_size(header)
             case _:
-                return _webp_size(header)
+                return _read_webp_size(header)
     except (struct.error, IndexError):
         return 0, 0
 
 
-def _jpeg_size(header: bytes) -> tuple[int, int]:
+def _read_jpeg_size(header: bytes) -> tuple[int, int]:
     at = 2
     while at + 9 < len(header):
         if header[at] != 0xFF:
@@ -83,7 +85,7 @@ def _jpeg_size(header: bytes) -> tuple[int, int]:
     return 0, 0
 
 
-def is_rotated(header: bytes) -> bool:
+def is_rotated_by_quarter(header: bytes) -> bool:
     """Whether the EXIF orientation turns the photograph by a quarter, so that width and height are swapped."""
     at = header.find(b"Exif\0\0", 0, 65_536) + 6
     order = {b"II": "<", b"MM": ">"}.get(header[at : at + 2])
@@ -101,7 +103,7 @@ def is_rotated(header: bytes) -> bool:
     return False
 
 
-def _webp_size(header: bytes) -> tuple[int, int]:
+def _read_webp_size(header: bytes) -> tuple[int, int]:
     chunk = header[12:16]
     if chunk == b"VP8 ":
         width, height = struct.unpack("<HH", header[26:30])

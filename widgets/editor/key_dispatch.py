@@ -6,7 +6,7 @@ from textual.widget import Widget
 from widgets.textual_internals import own_bindings
 
 
-def consume(event: events.Event) -> None:
+def consume_event(event: events.Event) -> None:
     """Stops the event: no other handler sees it."""
     event.stop()
     event.prevent_default()
@@ -19,6 +19,6 @@ async def run_widget_binding(widget: Widget, event: events.Key) -> bool:
     on a slow line, "abc", Backspace, "x" would leave "abc"."""
     for binding in own_bindings(widget, event.key):
         if not binding.priority and await widget.app.run_action(binding.action, widget):
-            consume(event)
+            consume_event(event)
             return True
     return False

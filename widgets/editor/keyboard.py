@@ -13,10 +13,10 @@ from widgets.editor.vi.keyboard import ViKeyboard
 if TYPE_CHECKING:
     from widgets.editor.prompt import PromptEditor
 
-JUMP_PROMPT = "jump to character: "
+JUMP_TO_CHARACTER_TEXT = "jump to character: "
 
 
-class Popup(Protocol):
+class CompletionList(Protocol):
     """The interface of the completion list for the editor's keys."""
 
     @property
@@ -47,7 +47,7 @@ class PromptKeyboard:
         self._editor = editor
         self._model = editor.model
         self._surface = editor.surface
-        self._jump: bool | None = None
+        self._is_jump_forward: bool | None = None
         """The direction of a jump that waits for its character; None if there is none."""
         self.vi = ViKeyboard(editor)
 
@@ -55,11 +55,11 @@ class PromptKeyboard:
 
     def type_character(self, character: str) -> None:
         """Types a character, or jumps to it if a jump is pending."""
-        if self._jump is None:
+        if self._is_jump_forward is None:
             self._editor.history.end_browsing()
             self._model.type_text(character)
         else:
-            is_forward = self._jump
+            is_forward = self._is_jump_forward
             self.cancel_jump()
             commands.jump_to_character(self._model, character, is_forward=is_forward)
         self._editor.update_after_command()
@@ -67,7 +67,7 @@ class PromptKeyboard:
     def run_motion(self, command: Callable[[EditorModel], object]) -> None:
         """Runs a motion; it ends a selection, except in vi mode, where it extends the selection."""
         if not self.vi.is_visual:
-            self._model.mark = None
+            self._model.selection_start = None
         command(self._model)
         self._editor.update_after_command()
 
@@ -77,7 +77,7 @@ class PromptKeyboard:
         """Runs a motion that selects the text it passes; not in vi mode, which has visual modes for
         that."""
         if not self.vi.has_letter_commands:
-            commands.selecting(move or (lambda _: self._surface.move_rows(rows)))(self._model)
+            commands.make_selecting_motion(move or (lambda _: self._surface.move_rows(rows)))(self._model)
             self._editor.update_after_command(keeps_goal=move is None)
 
     def run_edit(self, command: Callable[[EditorModel], object], *, needs_text: bool = False) -> None:
@@ -90,21 +90,21 @@ class PromptKeyboard:
 
     def begin_jump(self, is_forward: bool) -> None:
         """Waits for the character to jump to."""
-        self._jump = is_forward
-        self._surface.hint = JUMP_PROMPT
+        self._is_jump_forward = is_forward
+        self._surface.empty_editor_hint = JUMP_TO_CHARACTER_TEXT
         self._editor.refresh()
 
     @property
     def is_jumping(self) -> bool:
-        return self._jump is not None
+        return self._is_jump_forward is not None
 
     def cancel_jump(self) -> None:
-        self._jump = None
-        self._surface.hint = self.vi.status
+        self._is_jump_forward = None
+        self._surface.empty_editor_hint = self.vi.mode_status
 
     # -- sending -------------------------------------------------------------------------------------------
 
-    def submit(self) -> None:
+    def submit_prompt(self) -> None:
         popup, model = self.open_popup, self._model
         if popup is not None and not popup.accept():
             return
@@ -116,7 +116,7 @@ class PromptKeyboard:
         self._post_prompt(messages.Submitted)
 
     def submit_follow_up(self) -> None:
-        if self._editor.follows_up():
+        if self._editor.should_follow_up():
             self._post_prompt(messages.FollowUp)
         else:
             self.new_line()
@@ -130,7 +130,7 @@ class PromptKeyboard:
             return
         draft = model.draft()
         message = kind(editor.text.strip(), editor.attachments, draft)
-        editor.history.add(draft)
+        editor.history.add_prompt(draft)
         model.reset()
         self.vi.start_new_prompt()
         self._surface.scroll_to_top()
@@ -145,27 +145,27 @@ class PromptKeyboard:
 
     # -- rows and history ----------------------------------------------------------------------------------
 
-    def up(self) -> None:
+    def move_up_or_older(self) -> None:
         if (popup := self.open_popup) is not None:
             popup.move(-1)
         elif not self._surface.is_first_row:
             self.move_rows(-1)
         elif self._model.cursor[1] == 0 or self._editor.history.is_browsing:
-            self.show_older()
+            self.show_older_prompt()
         else:
             self.run_motion(commands.move_line_start)
 
-    def down(self) -> None:
+    def move_down_or_newer(self) -> None:
         if (popup := self.open_popup) is not None:
             popup.move(1)
         elif not self._surface.is_last_row:
             self.move_rows(1)
         elif self._editor.history.is_browsing:
-            self.show_newer()
+            self.show_newer_prompt()
         else:
             self.run_motion(commands.move_line_end)
 
-    def page(self, direction: int) -> None:
+    def move_page(self, direction: int) -> None:
         if (popup := self.open_popup) is not None:
             popup.page(direction)
         else:
@@ -173,15 +173,15 @@ class PromptKeyboard:
 
     def move_rows(self, delta: int) -> None:
         if not self.vi.is_visual:
-            self._model.mark = None
+            self._model.selection_start = None
         self._surface.move_rows(delta)
         self._editor.update_after_command(keeps_goal=True)
 
-    def show_older(self) -> None:
-        self._show_draft(self._editor.history.previous(self._model.draft()), at_start=True)
+    def show_older_prompt(self) -> None:
+        self._show_draft(self._editor.history.older_prompt(self._model.draft()), at_start=True)
 
-    def show_newer(self) -> None:
-        self._show_draft(self._editor.history.next(), at_start=False)
+    def show_newer_prompt(self) -> None:
+        self._show_draft(self._editor.history.newer_prompt(), at_start=False)
 
     def _show_draft(self, draft: UnsentPrompt | None, *, at_start: bool) -> None:
         if draft is None:
@@ -199,11 +199,11 @@ class PromptKeyboard:
     # -- completions ---------------------------------------------------------------------------------------
 
     @property
-    def open_popup(self) -> Popup | None:
+    def open_popup(self) -> CompletionList | None:
         popup = self._editor.popup
         return popup if popup is not None and popup.is_open else None
 
-    def complete(self) -> None:
+    def complete_word(self) -> None:
         if (popup := self.open_popup) is not None:
             popup.accept(accepts_prefix_answer=True)
         elif self._editor.popup is not None:

@@ -29,24 +29,24 @@ class TextKey(Key[PromptKeyboard]):
         """`needs_text`: in an empty editor the key keeps the meaning that the surrounding screen gives it."""
         self.command = command
         self.needs_text_in_line = needs_text or needs_text_in_line
-        do = _motion_runner(command) if moves else _edit_runner(command, needs_text=needs_text)
+        do = _make_motion_runner(command) if moves else _make_edit_runner(command, needs_text=needs_text)
         super().__init__(id, keys, words, do)
 
 
-def _motion_runner(command: EditCommand) -> Callable[[PromptKeyboard], object]:
+def _make_motion_runner(command: EditCommand) -> Callable[[PromptKeyboard], object]:
     return lambda keyboard: keyboard.run_motion(command)
 
 
-def _edit_runner(command: EditCommand, *, needs_text: bool) -> Callable[[PromptKeyboard], object]:
+def _make_edit_runner(command: EditCommand, *, needs_text: bool) -> Callable[[PromptKeyboard], object]:
     return lambda keyboard: keyboard.run_edit(command, needs_text=needs_text)
 
 
-def _selection_runner(move: EditCommand) -> Callable[[PromptKeyboard], object]:
+def _make_selection_runner(move: EditCommand) -> Callable[[PromptKeyboard], object]:
     return lambda keyboard: keyboard.run_selecting_motion(move)
 
 
-KEYS: KeyTable[PromptKeyboard] = KeyTable(
-    Key("tui.input.submit", "enter", "Send", PromptKeyboard.submit),
+EDITOR_KEYS: KeyTable[PromptKeyboard] = KeyTable(
+    Key("tui.input.submit", "enter", "Send", PromptKeyboard.submit_prompt),
     Key(
         "app.message.followUp",
         "alt+enter",
@@ -59,12 +59,12 @@ KEYS: KeyTable[PromptKeyboard] = KeyTable(
         "New line",
         PromptKeyboard.new_line,
     ),
-    Key("tui.input.tab", "tab", "Complete", PromptKeyboard.complete),
+    Key("tui.input.tab", "tab", "Complete", PromptKeyboard.complete_word),
     Key("tui.editor.closeCompletion", "escape", "Close the completions", PromptKeyboard.close_popup),
-    Key("tui.editor.cursorUp", "up", "Row up, then older prompts", PromptKeyboard.up),
-    Key("tui.editor.cursorDown", "down", "Row down, then newer prompts", PromptKeyboard.down),
-    Key("tui.editor.historyPrevious", "alt+p", "Older prompt", PromptKeyboard.show_older),
-    Key("tui.editor.historyNext", "alt+n", "Newer prompt", PromptKeyboard.show_newer),
+    Key("tui.editor.cursorUp", "up", "Row up, then older prompts", PromptKeyboard.move_up_or_older),
+    Key("tui.editor.cursorDown", "down", "Row down, then newer prompts", PromptKeyboard.move_down_or_newer),
+    Key("tui.editor.historyPrevious", "alt+p", "Older prompt", PromptKeyboard.show_older_prompt),
+    Key("tui.editor.historyNext", "alt+n", "Newer prompt", PromptKeyboard.show_newer_prompt),
     Key("tui.editor.historySearch", "ctrl+r", "Search older prompts", PromptKeyboard.request_history_search),
     TextKey(
         "tui.editor.cursorLeft",
@@ -112,9 +112,17 @@ KEYS: KeyTable[PromptKeyboard] = KeyTable(
         moves=True,
         needs_text_in_line=True,
     ),
-    Key("tui.editor.selectLeft", "shift+left", "Select to the left", _selection_runner(commands.move_left)),
     Key(
-        "tui.editor.selectRight", "shift+right", "Select to the right", _selection_runner(commands.move_right)
+        "tui.editor.selectLeft",
+        "shift+left",
+        "Select to the left",
+        _make_selection_runner(commands.move_left),
+    ),
+    Key(
+        "tui.editor.selectRight",
+        "shift+right",
+        "Select to the right",
+        _make_selection_runner(commands.move_right),
     ),
     Key(
         "tui.editor.selectUp", "shift+up", "Select a row up", lambda keys: keys.run_selecting_motion(rows=-1)
@@ -129,27 +137,32 @@ KEYS: KeyTable[PromptKeyboard] = KeyTable(
         "tui.editor.selectWordLeft",
         "ctrl+shift+left,alt+shift+left",
         "Select a word to the left",
-        _selection_runner(commands.move_word_left),
+        _make_selection_runner(commands.move_word_left),
     ),
     Key(
         "tui.editor.selectWordRight",
         "ctrl+shift+right,alt+shift+right",
         "Select a word to the right",
-        _selection_runner(commands.move_word_right),
+        _make_selection_runner(commands.move_word_right),
     ),
     Key(
         "tui.editor.selectLineStart",
         "shift+home",
         "Select to the line's start",
-        _selection_runner(commands.move_line_start),
+        _make_selection_runner(commands.move_line_start),
     ),
     Key(
         "tui.editor.selectLineEnd",
         "shift+end",
         "Select to the line's end",
-        _selection_runner(commands.move_line_end),
+        _make_selection_runner(commands.move_line_end),
     ),
-    TextKey("tui.editor.transpose", "alt+comma", "Swap the characters around the cursor", commands.transpose),
+    TextKey(
+        "tui.editor.transpose",
+        "alt+comma",
+        "Swap the characters around the cursor",
+        commands.transpose_characters,
+    ),
     TextKey(
         "tui.editor.transposeWords",
         "alt+full_stop",
@@ -168,8 +181,13 @@ KEYS: KeyTable[PromptKeyboard] = KeyTable(
         "Jump back to a character (type it next)",
         lambda keyboard: keyboard.begin_jump(False),
     ),
-    Key("tui.editor.pageUp", "ctrl+pageup", "Page up in the text", lambda keyboard: keyboard.page(-1)),
-    Key("tui.editor.pageDown", "ctrl+pagedown", "Page down in the text", lambda keyboard: keyboard.page(1)),
+    Key("tui.editor.pageUp", "ctrl+pageup", "Page up in the text", lambda keyboard: keyboard.move_page(-1)),
+    Key(
+        "tui.editor.pageDown",
+        "ctrl+pagedown",
+        "Page down in the text",
+        lambda keyboard: keyboard.move_page(1),
+    ),
     TextKey(
         "tui.editor.deleteCharBackward", "backspace,ctrl+h", "Delete to the left", commands.delete_backward
     ),
@@ -226,4 +244,4 @@ KEYS: KeyTable[PromptKeyboard] = KeyTable(
     Key("app.editor.external", "ctrl+g", "Edit in your editor", PromptKeyboard.request_external_editor),
     Key("app.clipboard.paste", "ctrl+v", "Paste text or an image", PromptKeyboard.request_clipboard),
 )
-TEXT_KEYS = tuple(key for key in KEYS if isinstance(key, TextKey))
+TEXT_EDITING_KEYS = tuple(key for key in EDITOR_KEYS if isinstance(key, TextKey))

@@ -10,9 +10,16 @@ from itertools import accumulate
 from operator import attrgetter
 from typing import NamedTuple
 
-from widgets.editor.graphemes import TAB_CELLS, Grapheme, boundary_before, graphemes, is_chip, width
+from widgets.editor.graphemes import (
+    TAB_CELLS,
+    Grapheme,
+    grapheme_boundary_before,
+    is_chip,
+    line_graphemes,
+    text_cells,
+)
 
-Span = tuple[int, int]
+CharacterRange = tuple[int, int]
 _get_start = attrgetter("start")
 
 
@@ -25,17 +32,17 @@ class LayoutRow(NamedTuple):
 
 
 @lru_cache(64)
-def _ascii_row_pattern(room: int) -> re.Pattern[str]:
+def _make_ascii_row_pattern(room: int) -> re.Pattern[str]:
     return re.compile(f".{{1,{room}}}$|.{{0,{room}}} |.{{1,{room}}}")
 
 
-def wrap(line: str, room: int, chip_cells: Callable[[str], int]) -> list[Span]:
+def wrap_line(line: str, room: int, chip_cells: Callable[[str], int]) -> list[CharacterRange]:
     """Returns the ranges of a line that each fit `room` cells, not counting one trailing space."""
     room = max(1, room)
     if line.isascii() and "\t" not in line:
         if len(line) <= room:
             return [(0, len(line))]
-        spans = [match.span() for match in _ascii_row_pattern(room).finditer(line)]
+        spans = [match.span() for match in _make_ascii_row_pattern(room).finditer(line)]
         if (
             spans[-1][1] - spans[-1][0] > room
         ):  # it ends in a space that hangs into the last column, so the caret needs another row
@@ -44,13 +51,13 @@ def wrap(line: str, room: int, chip_cells: Callable[[str], int]) -> list[Span]:
     return _wrap_slowly(line, room, chip_cells)
 
 
-def _wrap_slowly(line: str, room: int, chip_cells: Callable[[str], int]) -> list[Span]:
-    spans: list[Span] = []
-    cells = graphemes(line)
+def _wrap_slowly(line: str, room: int, chip_cells: Callable[[str], int]) -> list[CharacterRange]:
+    spans: list[CharacterRange] = []
+    cells = line_graphemes(line)
     start = index = column = 0
     after_blank = -1
     while index < len(cells):
-        size = _grapheme_cells(cells[index], line, column, room, chip_cells)
+        size = _measure_grapheme(cells[index], line, column, room, chip_cells)
         first, last, _ = cells[index]
         if column + size <= room:
             column += size
@@ -71,7 +78,7 @@ def _wrap_slowly(line: str, room: int, chip_cells: Callable[[str], int]) -> list
     return spans
 
 
-def _grapheme_cells(
+def _measure_grapheme(
     grapheme: Grapheme, line: str, column: int, room: int, chip_cells: Callable[[str], int]
 ) -> int:
     char = line[grapheme.start]
@@ -82,13 +89,13 @@ def _grapheme_cells(
     return grapheme.cells
 
 
-class Layout:
+class TextLayout:
     """The rows of a text at a width. Only changed lines are wrapped again."""
 
     def __init__(self) -> None:
         self.row_count = 1
         self._lines: list[str] = [""]
-        self._spans: list[list[Span]] = [[(0, 0)]]
+        self._spans: list[list[CharacterRange]] = [[(0, 0)]]
         self._first_rows: list[int] = [0]
         """The first row of each line."""
         self._chip_labels: dict[str, str] = {}
@@ -108,7 +115,7 @@ class Layout:
         tail = 0
         while tail < least - head and old[-1 - tail] is lines[-1 - tail]:
             tail += 1
-        changed = [wrap(line, room, self.chip_cells) for line in lines[head : len(lines) - tail]]
+        changed = [wrap_line(line, room, self.chip_cells) for line in lines[head : len(lines) - tail]]
         self._spans[head : len(self._spans) - tail if old else len(self._spans)] = changed
         self._first_rows = list(accumulate(map(len, self._spans), initial=0))
         self.row_count = self._first_rows.pop()
@@ -137,20 +144,20 @@ class Layout:
         spans = self._spans[line]
         within = max(0, bisect_right(spans, at, key=lambda span: span[0]) - 1)
         start = spans[within][0]
-        return self._first_rows[line] + within, width(self._lines[line][start:at], self.chip_cells)
+        return self._first_rows[line] + within, text_cells(self._lines[line][start:at], self.chip_cells)
 
-    def position(self, row: int, cell: int) -> tuple[int, int]:
+    def position_at(self, row: int, cell: int) -> tuple[int, int]:
         """Returns the text position at a screen row and cell, or the nearest one in that row."""
         row = min(max(0, row), self.row_count - 1)
         line, start, end = self.row(row)
         text = self._lines[line][start:end]
         column = 0
-        for grapheme in graphemes(text):
-            size = _grapheme_cells(grapheme, text, column, self._text_width, self.chip_cells)
+        for grapheme in line_graphemes(text):
+            size = _measure_grapheme(grapheme, text, column, self._text_width, self.chip_cells)
             if column + size > cell:
                 return line, start + grapheme.start
             column += size
         is_last = row + 1 >= self._first_rows[line] + len(self._spans[line])
         if is_last or end == start:
             return line, end
-        return line, boundary_before(self._lines[line], end)
+        return line, grapheme_boundary_before(self._lines[line], end)

@@ -12,21 +12,21 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from widgets.editor.key_dispatch import consume, run_widget_binding
-from widgets.editor.keys import TEXT_KEYS
+from widgets.editor.key_dispatch import consume_event, run_widget_binding
+from widgets.editor.keys import TEXT_EDITING_KEYS
 from widgets.editor.model import EditorModel
 from widgets.editor.paste import clean_pasted_text
 from widgets.line import RowBuilder, cells
 from widgets.readable_styles import readable_style
 from widgets.terminal import caret
 
-_KEY_BY_ID = {key.id: key for key in TEXT_KEYS}
+_KEY_BY_ID = {key.id: key for key in TEXT_EDITING_KEYS}
 
 
 class LineInput(Widget, can_focus=True):
     """A single-line text input."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [key.binding for key in TEXT_KEYS]
+    BINDINGS: ClassVar[list[BindingType]] = [key.binding for key in TEXT_EDITING_KEYS]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "line-input--mark",
         "line-input--placeholder",
@@ -74,27 +74,27 @@ class LineInput(Widget, can_focus=True):
     # -- drawing -------------------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        caret.follow_suspension(self)
+        caret.show_cursor_after_suspension(self)
 
     def on_focus(self) -> None:
-        caret.show(self)
+        caret.show_terminal_cursor(self)
 
     def on_blur(self) -> None:
-        caret.hide(self)
+        caret.hide_terminal_cursor(self)
 
     def render_lines(self, crop: Region) -> list[Strip]:
         if self.has_focus:
-            caret.place(self, cells(self.mark) + self._visible_part()[1], 0)
+            caret.place_terminal_cursor(self, cells(self.mark) + self._visible_part()[1], 0)
         return super().render_lines(crop)
 
-    def _shown_text(self) -> str:
+    def _displayed_text(self) -> str:
         text = self.model.text.replace("\t", " ")
         return "•" * len(text) if self.is_secret else text
 
     def _visible_part(self) -> tuple[str, int]:
         """Returns the part of the text that fits, and the caret's cell in it."""
         room = max(1, self.size.width - cells(self.mark) - 1)
-        text, at = self._shown_text(), self.model.cursor[1]
+        text, at = self._displayed_text(), self.model.cursor[1]
         self._first_visible_cell = min(self._first_visible_cell, at)
         while cells(text[self._first_visible_cell : at]) > room:
             self._first_visible_cell += 1
@@ -126,14 +126,14 @@ class LineInput(Widget, can_focus=True):
 
     async def on_key(self, event: events.Key) -> None:
         if event.character is not None and event.is_printable:
-            consume(event)
+            consume_event(event)
             self.model.type_text(clean_pasted_text(event.character))
             self._post_change()
         else:
             await run_widget_binding(self, event)
 
     def on_paste(self, event: events.Paste) -> None:
-        consume(event)
+        consume_event(event)
         self.model.insert(" ".join(clean_pasted_text(event.text[:20_000]).split("\n")).strip())
         self._post_change()
 
@@ -142,7 +142,7 @@ class LineInput(Widget, can_focus=True):
         if offset is None:
             return
         target = offset.x - cells(self.mark)
-        text = self._shown_text()
+        text = self._displayed_text()
         at = self._first_visible_cell
         while at < len(text) and cells(text[self._first_visible_cell : at + 1]) <= target:
             at += 1

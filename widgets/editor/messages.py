@@ -2,14 +2,14 @@
 
 from textual.message import Message
 
-from widgets.editor.chips import Attachment, UnsentPrompt
+from widgets.editor.chips import ImageAttachment, UnsentPrompt
 
 
 class PromptMessage(Message, namespace="prompt_editor"):
     """Base of submitted prompts: `text` has pastes in full; `draft` is the editor's content, given back by
     `restore`."""
 
-    def __init__(self, text: str, attachments: tuple[Attachment, ...], draft: UnsentPrompt) -> None:
+    def __init__(self, text: str, attachments: tuple[ImageAttachment, ...], draft: UnsentPrompt) -> None:
         super().__init__()
         self.text = text
         self.attachments = attachments
@@ -41,7 +41,7 @@ class ExternalEditorRequested(Message, namespace="prompt_editor"):
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.text = text
+        self.edited_text = text
 
 
 class ClipboardRequested(Message, namespace="prompt_editor"):

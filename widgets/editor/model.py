@@ -8,15 +8,15 @@ Positions are (line, index in the line); the cursor is always on a grapheme boun
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from widgets.editor.chips import Chips, UnsentPrompt
-from widgets.editor.graphemes import boundary_after, snap_to_boundary
+from widgets.editor.chips import ChipTable, UnsentPrompt
+from widgets.editor.graphemes import grapheme_boundary_after, snap_to_grapheme_boundary
 from widgets.editor.vi_register import ViRegister
 
 Position = tuple[int, int]
-MarkKind = Literal["char", "inclusive", "line"]
+SelectionKind = Literal["char", "inclusive", "line"]
 """Whether a selection ends before the cursor, includes its character, or covers whole lines."""
-UNDO_LIMIT = 1000
-MAX_KILLS = 60
+MAX_UNDO_UNITS = 1000
+MAX_KILL_RING_ENTRIES = 60
 
 
 class KillRing:
@@ -25,7 +25,7 @@ class KillRing:
     def __init__(self) -> None:
         self.entries: list[str] = []
 
-    def kill(self, text: str, *, is_forward: bool, joins: bool) -> None:
+    def add_kill(self, text: str, *, is_forward: bool, joins: bool) -> None:
         """Adds a killed text. Consecutive kills are joined: forward ones append, backward ones
         prepend."""
         if not text:
@@ -34,13 +34,13 @@ class KillRing:
             self.entries[0] = self.entries[0] + text if is_forward else text + self.entries[0]
         else:
             self.entries.insert(0, text)
-            del self.entries[MAX_KILLS:]
+            del self.entries[MAX_KILL_RING_ENTRIES:]
 
     @property
     def newest(self) -> str:
         return self.entries[0] if self.entries else ""
 
-    def rotate(self) -> str:
+    def rotate_entries(self) -> str:
         """Moves the newest entry to the end, and returns the one that is newest then."""
         if self.entries:
             self.entries.append(self.entries.pop(0))
@@ -58,8 +58,8 @@ class _UndoUnit:
 
     def __init__(self, before: Position) -> None:
         self.edits: list[_Edit] = []
-        self.before = before
-        self.after = before
+        self.cursor_before = before
+        self.cursor_after = before
 
 
 def position_after_text(start: Position, text: str) -> Position:
@@ -83,16 +83,16 @@ class EditorModel:
     def __init__(self, text: str = "") -> None:
         self.lines: list[str] = text.split("\n")
         self.cursor: Position = (len(self.lines) - 1, len(self.lines[-1]))
-        self.chips = Chips()
-        self.kills = KillRing()
-        self.register = ViRegister()
-        self.mark: Position | None = None
+        self.chips = ChipTable()
+        self.kill_ring = KillRing()
+        self.vi_register = ViRegister()
+        self.selection_start: Position | None = None
         """The other end of the selection, if there is one."""
-        self.mark_kind: MarkKind = "char"
+        self.selection_kind: SelectionKind = "char"
         self.version = 0
         """A number that changes with every change of the text."""
-        self._undo: list[_UndoUnit] = []
-        self._redo: list[_UndoUnit] = []
+        self._undo_units: list[_UndoUnit] = []
+        self._redo_units: list[_UndoUnit] = []
         self._last_command_kind = ""
         """The kind of the last command, if it affects the next: type, space, rub, kill or yank."""
         self._yanked_range: tuple[Position, Position] | None = None
@@ -158,14 +158,14 @@ class EditorModel:
     def reset(self, draft: UnsentPrompt | None = None) -> None:
         """Replaces the text and clears the undo history: after sending, or for a restored draft."""
         draft = draft or UnsentPrompt()
-        self.chips.keep_only_in("".join((*self.kills.entries, *self.register.text)))
+        self.chips.keep_only_chips_in("".join((*self.kill_ring.entries, *self.vi_register.text)))
         self.lines = self.chips.adopt_chips(draft.text, draft.chips).split("\n")
         row = min(max(0, draft.row), len(self.lines) - 1)
-        self.cursor = (row, snap_to_boundary(self.lines[row], draft.column))
-        self._undo.clear()
-        self._redo.clear()
+        self.cursor = (row, snap_to_grapheme_boundary(self.lines[row], draft.column))
+        self._undo_units.clear()
+        self._redo_units.clear()
         self.end_undo_run()
-        self.mark = self._undo_group = None
+        self.selection_start = self._undo_group = None
         self.version += 1
 
     def restore(self, draft: UnsentPrompt) -> None:
@@ -182,7 +182,7 @@ class EditorModel:
         """Deletes a range into the kill ring. Consecutive kills are joined."""
         if start == end:
             return
-        self.kills.kill(
+        self.kill_ring.add_kill(
             text_between(self.lines, start, end),
             is_forward=is_forward,
             joins=self._last_command_kind == "kill",
@@ -191,10 +191,10 @@ class EditorModel:
         self._last_command_kind = "kill"
 
     def yank(self) -> None:
-        if self.kills.newest:
+        if self.kill_ring.newest:
             start = self.cursor
-            self.insert(self.kills.newest)
-            self._yanked_range = (start, position_after_text(start, self.kills.newest))
+            self.insert(self.kill_ring.newest)
+            self._yanked_range = (start, position_after_text(start, self.kill_ring.newest))
             self._last_command_kind = "yank"
 
     def yank_pop(self) -> None:
@@ -202,8 +202,8 @@ class EditorModel:
         if self._last_command_kind != "yank" or self._yanked_range is None:
             return
         start, end = self._yanked_range
-        self._replace(start, end, self.kills.rotate())
-        self._yanked_range = (start, position_after_text(start, self.kills.newest))
+        self._replace(start, end, self.kill_ring.rotate_entries())
+        self._yanked_range = (start, position_after_text(start, self.kill_ring.newest))
         self._last_command_kind = "yank"
 
     # -- undo ----------------------------------------------------------------------------------------------
@@ -214,30 +214,30 @@ class EditorModel:
         self.end_undo_run()
 
     def undo(self) -> None:
-        if not self._undo:
+        if not self._undo_units:
             return
-        unit = self._undo.pop()
+        unit = self._undo_units.pop()
         for edit in reversed(unit.edits):
             self._replace_range(edit.start, position_after_text(edit.start, edit.inserted), edit.removed)
-        self._redo.append(unit)
-        self.cursor, self.mark, self._undo_group = unit.before, None, None
+        self._redo_units.append(unit)
+        self.cursor, self.selection_start, self._undo_group = unit.cursor_before, None, None
         self.end_undo_run()
 
     def redo(self) -> None:
-        if not self._redo:
+        if not self._redo_units:
             return
-        unit = self._redo.pop()
+        unit = self._redo_units.pop()
         for edit in unit.edits:
             self._replace_range(edit.start, position_after_text(edit.start, edit.removed), edit.inserted)
-        self._undo.append(unit)
-        self.cursor, self.mark, self._undo_group = unit.after, None, None
+        self._undo_units.append(unit)
+        self.cursor, self.selection_start, self._undo_group = unit.cursor_after, None, None
         self.end_undo_run()
 
     # -- moving --------------------------------------------------------------------------------------------
 
     def move_to(self, position: Position) -> None:
         row = min(max(0, position[0]), len(self.lines) - 1)
-        self.cursor = (row, snap_to_boundary(self.lines[row], position[1]))
+        self.cursor = (row, snap_to_grapheme_boundary(self.lines[row], position[1]))
         self.end_undo_run()
 
     def end_undo_run(self) -> None:
@@ -248,26 +248,26 @@ class EditorModel:
     # -- inside --------------------------------------------------------------------------------------------
 
     def _replace(self, start: Position, end: Position, text: str, *, joins: bool = False) -> None:
-        self.mark = None
+        self.selection_start = None
         removed = text_between(self.lines, start, end)
         if removed == text:  # nothing changes, so there is nothing to undo
             self._place_cursor_after(start, text)
             return
-        if not ((joins or self._undo_group is not None) and self._undo):
-            self._undo.append(_UndoUnit(self.cursor))
-            del self._undo[:-UNDO_LIMIT]
+        if not ((joins or self._undo_group is not None) and self._undo_units):
+            self._undo_units.append(_UndoUnit(self.cursor))
+            del self._undo_units[:-MAX_UNDO_UNITS]
         if self._is_grouping:
-            self._undo_group = self._undo[-1]
-        self._redo.clear()
-        unit = self._undo[-1]
+            self._undo_group = self._undo_units[-1]
+        self._redo_units.clear()
+        unit = self._undo_units[-1]
         unit.edits.append(_Edit(start, removed, text))
         self._replace_range(start, end, text)
         self._place_cursor_after(start, text)
-        unit.after = self.cursor
+        unit.cursor_after = self.cursor
 
     def _place_cursor_after(self, start: Position, text: str) -> None:
         row, column = position_after_text(start, text)
-        self.cursor = (row, snap_to_boundary(self.lines[row], column))
+        self.cursor = (row, snap_to_grapheme_boundary(self.lines[row], column))
 
     def _replace_range(self, start: Position, end: Position, text: str) -> None:
         head = self.lines[start[0]][: start[1]]
@@ -278,11 +278,11 @@ class EditorModel:
 
 def selection_range(model: EditorModel) -> tuple[Position, Position] | None:
     """Returns the start and end of the selection; None without one."""
-    if model.mark is None:
+    if model.selection_start is None:
         return None
-    start, end = sorted((model.mark, model.cursor))
-    if model.mark_kind == "line":
+    start, end = sorted((model.selection_start, model.cursor))
+    if model.selection_kind == "line":
         return (start[0], 0), (end[0], len(model.lines[end[0]]))
-    if model.mark_kind == "inclusive":
-        end = (end[0], boundary_after(model.lines[end[0]], end[1]))
+    if model.selection_kind == "inclusive":
+        end = (end[0], grapheme_boundary_after(model.lines[end[0]], end[1]))
     return (start, end) if start != end else None

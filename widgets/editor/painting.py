@@ -7,8 +7,8 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from widgets.editor.graphemes import TAB_CELLS, graphemes, is_chip
-from widgets.editor.layout import Layout
+from widgets.editor.graphemes import TAB_CELLS, is_chip, line_graphemes
+from widgets.editor.layout import TextLayout
 from widgets.editor.model import EditorModel, Position
 from widgets.key_labels import split_hints
 from widgets.line import RIGHT_MARGIN, RowBuilder, cells, fit_cells
@@ -16,13 +16,13 @@ from widgets.readable_styles import has_background, readable_style
 from widgets.status.segments import SEGMENT_GAP, Segment, fitting_segments
 from widgets.transcript.leaves.safe_text import cut_end_to_fit
 
-MARK_CELLS = 2
+MARK_COLUMN_CELLS = 2
 """The width of the mark column and a space, after which text begins on the whole page."""
 
 THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
-STYLE_PREFIX = "prompt--"
-COMPONENT_NAMES = frozenset(
-    STYLE_PREFIX + name
+EDITOR_STYLE_PREFIX = "prompt--"
+EDITOR_COMPONENT_NAMES = frozenset(
+    EDITOR_STYLE_PREFIX + name
     for name in (
         "text",
         "chip",
@@ -59,9 +59,9 @@ class EditorStyles:
     def __getitem__(self, name: str) -> Style:
         found = self._styles.get(name)
         if found is None:
-            key = STYLE_PREFIX + name
-            if key not in COMPONENT_NAMES:
-                key = STYLE_PREFIX + "thinking-off"
+            key = EDITOR_STYLE_PREFIX + name
+            if key not in EDITOR_COMPONENT_NAMES:
+                key = EDITOR_STYLE_PREFIX + "thinking-off"
             found = self._widget.get_component_rich_style(key)
             if name in ("selected", "caret") and not has_background(found):
                 found += Style(reverse=True)
@@ -73,18 +73,18 @@ class EditorStyles:
 class RuleText(NamedTuple):
     """The text in one of the editor's rules."""
 
-    words: str = ""
-    figures: str = ""
+    main_text: str = ""
+    dimmed_figures: str = ""
     """Shown dimmed after the words; dropped last when space is short."""
     mark: str = ""
     """A glyph in the mark column for a running activity."""
-    hints: str = ""
+    key_hints: str = ""
     """Key hints at the right end, such as `esc stop`."""
-    is_hints: bool = False
+    is_main_text_key_hints: bool = False
     """Whether the words are key hints too."""
 
 
-def draw_rule(
+def draw_editor_rule(
     look: EditorStyles,
     key: str,
     width: int,
@@ -99,24 +99,24 @@ def draw_rule(
     rule = look[key]
     line = RowBuilder(width, look.base)
     right = f" {arrow} {hidden} more " if hidden else ""
-    hints = split_hints(told.hints)
+    hints = split_hints(told.key_hints)
     size = cells(right) + sum(cells(text) for text, _ in hints) + (2 if hints else 0)
     if size + 16 > width and hints:
         hints, size = [], cells(right)
     room = width - size - 4
-    if told.words and room > 2:
+    if told.main_text and room > 2:
         line.add(told.mark or char, look["alive"] if told.mark else rule).add(" ")
-        if told.is_hints:
-            _add_key_hints(line, look, split_hints(told.words), room)
+        if told.is_main_text_key_hints:
+            _add_key_hints(line, look, split_hints(told.main_text), room)
         else:
-            figures = f" · {told.figures}" if told.figures else ""
-            line.add(fit_text(told.words, room - cells(figures)), look["status"])
-            line.add(fit_text(figures, line.remaining_cells), look["detail"])
+            figures = f" · {told.dimmed_figures}" if told.dimmed_figures else ""
+            line.add(cut_text_to_cells(told.main_text, room - cells(figures)), look["status"])
+            line.add(cut_text_to_cells(figures, line.remaining_cells), look["detail"])
         line.add(" ")
     if status:
         if not line.used:
             line.add(char, rule).add(" ")
-        _add_status(line, look, key, status, width - size - RIGHT_MARGIN)
+        _add_mode_and_model(line, look, key, status, width - size - RIGHT_MARGIN)
         line.add(" ")
     line.fill_to(width - size - (1 if size else 0), char, rule)
     if hints:
@@ -133,17 +133,17 @@ def _add_key_hints(
     line: RowBuilder, look: EditorStyles, hints: Sequence[tuple[str, bool]], room: int
 ) -> None:
     for text, is_key in hints:
-        text = fit_text(text, room)
+        text = cut_text_to_cells(text, room)
         line.add(text, look["key" if is_key else "detail"])
         room -= cells(text)
 
 
-def _add_status(
+def _add_mode_and_model(
     line: RowBuilder, look: EditorStyles, key: str, status: Sequence[Segment], width: int
 ) -> None:
     """Adds the mode as a pill, the model, and the thinking level in its colour."""
     for number, segment in enumerate(fitting_segments(status, width - line.used - 2)):
-        line.add(SEGMENT_GAP if number or line.used > MARK_CELLS else "")
+        line.add(SEGMENT_GAP if number or line.used > MARK_COLUMN_CELLS else "")
         if segment.id == "permissions":
             mode, _, rest = segment.text.partition(", ")
             pill = f"pill-{segment.tone}" if segment.tone in ("accent", "warning") else "pill"
@@ -153,14 +153,14 @@ def _add_status(
             line.add(segment.text, look["warning" if segment.tone == "warning" else name])
 
 
-def fit_text(text: str, room: int) -> str:
+def cut_text_to_cells(text: str, room: int) -> str:
     return text if cells(text) <= room else fit_cells(text, max(0, room)).rstrip()
 
 
-def draw_row(
+def draw_editor_row(
     look: EditorStyles,
     model: EditorModel,
-    layout: Layout,
+    layout: TextLayout,
     row: int,
     *,
     width: int,
@@ -173,7 +173,7 @@ def draw_row(
     line = RowBuilder(width, look.base)
     if row == 0:
         line.add("› ", look["mark" if is_focused else "resting"])
-    line.fill_to(MARK_CELLS + padding)
+    line.fill_to(MARK_COLUMN_CELLS + padding)
     is_empty = model.lines == [""]
     if 0 <= row < layout.row_count:
         number, start, end = layout.row(row)
@@ -189,12 +189,18 @@ def draw_row(
             first = selected[0][1] - start if selected[0][0] == number else 0
             last = selected[1][1] - start if selected[1][0] == number else len(text) + 1
             inside = range(max(0, first), max(0, last))
-        _draw_text(line, look, layout, text, style, caret, inside)
+        _draw_row_text(line, look, layout, text, style, caret, inside)
     return line.strip()
 
 
-def _draw_text(
-    line: RowBuilder, look: EditorStyles, layout: Layout, text: str, style: Style, caret: int, inside: range
+def _draw_row_text(
+    line: RowBuilder,
+    look: EditorStyles,
+    layout: TextLayout,
+    text: str,
+    style: Style,
+    caret: int,
+    inside: range,
 ) -> None:
     """Draws the text of a row. `inside`: the selected characters; a selected line break is shown as
     one cell."""
@@ -204,7 +210,7 @@ def _draw_text(
     begin = line.used
     plain: list[str] = []
     column = 0
-    for start, end, size in graphemes(text):
+    for start, end, size in line_graphemes(text):
         shown, look_of = text[start:end], style
         if is_chip(shown[0]):
             shown, look_of = layout.label(shown[0]), look["chip"]

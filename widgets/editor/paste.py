@@ -10,29 +10,29 @@ from urllib.parse import unquote, urlsplit
 from tools.patterns import late
 from widgets.editor.chips import strip_chips
 
-MIN_CHIP_LINES = 10
-MIN_CHIP_CHARS = 1000
+MIN_PASTE_CHIP_LINES = 10
+MIN_PASTE_CHIP_CHARS = 1000
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 
-_ESCAPE_SEQUENCES = late(
+_ESCAPE_SEQUENCE_PATTERN = late(
     "\x1b(?:\\[[0-?]*[ -/]*[@-~]"  # CSI
     "|[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)?"  # OSC, DCS and other strings
     "|[ -/]*[0-~])?"
 )
-_CONTROL_CHARACTERS = late(
+_CONTROL_CHARACTER_PATTERN = late(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff]"
 )
-_LINE_BREAKS = late("\r\n?|\u2028|\u2029")
+_LINE_BREAK_PATTERN = late("\r\n?|\u2028|\u2029")
 
 
 def clean_pasted_text(text: str) -> str:
     """Returns text as a user could type it. Tabs are kept, because they matter in pasted code."""
     if "\x1b" in text:
-        text = _ESCAPE_SEQUENCES.sub("", text)
-    return strip_chips(_CONTROL_CHARACTERS.sub("", _LINE_BREAKS.sub("\n", text)))
+        text = _ESCAPE_SEQUENCE_PATTERN.sub("", text)
+    return strip_chips(_CONTROL_CHARACTER_PATTERN.sub("", _LINE_BREAK_PATTERN.sub("\n", text)))
 
 
-async def clean_in_chunks(text: str, piece: int = 100_000) -> str:
+async def clean_pasted_text_in_chunks(text: str, piece: int = 100_000) -> str:
     """Cleans megabytes of text, yielding to the event loop between chunks."""
     cleaned: list[str] = []
     start = 0
@@ -47,39 +47,39 @@ async def clean_in_chunks(text: str, piece: int = 100_000) -> str:
     return "".join(cleaned)
 
 
-def is_long_paste(text: str, *, lines: int = MIN_CHIP_LINES) -> bool:
+def is_long_paste(text: str, *, lines: int = MIN_PASTE_CHIP_LINES) -> bool:
     """Whether a paste is shown as a chip."""
-    return len(text) > MIN_CHIP_CHARS or text.count("\n") >= lines
+    return len(text) > MIN_PASTE_CHIP_CHARS or text.count("\n") >= lines
 
 
-def dropped_images(text: str) -> tuple[Path, ...]:
+def find_dropped_images(text: str) -> tuple[Path, ...]:
     """Returns the paths if the text consists only of image paths; existence is not checked."""
     text = text.strip()
     if not text or len(text) > 10_000 or not text.lower().rstrip("'\"").endswith(IMAGE_SUFFIXES):
         return ()
     paths: list[Path] = []
     for line in text.split("\n"):
-        whole = _image_path(line.strip())
+        whole = _parse_image_path(line.strip())
         if whole is not None and " " in line and "\\" not in line and line.strip()[0] not in "'\"":
-            words = [line.strip()] if line.lower().count(".") == 1 else _split_words(line)
+            words = [line.strip()] if line.lower().count(".") == 1 else _split_quoted_words(line)
         else:
-            words = _split_words(line)
+            words = _split_quoted_words(line)
         for word in words:
-            path = _image_path(word)
+            path = _parse_image_path(word)
             if path is None:
                 return ()
             paths.append(path)
     return tuple(paths)
 
 
-def _split_words(line: str) -> list[str]:
+def _split_quoted_words(line: str) -> list[str]:
     try:
         return shlex.split(line)
     except ValueError:
         return [line]
 
 
-def _image_path(word: str) -> Path | None:
+def _parse_image_path(word: str) -> Path | None:
     if word.startswith("file://"):
         word = unquote(urlsplit(word).path)
     if not word.startswith(("/", "~/", "./", "../")) or not word.lower().endswith(IMAGE_SUFFIXES):

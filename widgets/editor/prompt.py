@@ -14,23 +14,23 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets.editor import commands, messages
-from widgets.editor.chips import Attachment, ImageChip, PasteChip, UnsentPrompt
-from widgets.editor.history import History
+from widgets.editor.chips import ImageAttachment, ImageChip, PasteChip, UnsentPrompt
+from widgets.editor.history import PromptHistory
 from widgets.editor.images import read_image_file
-from widgets.editor.key_dispatch import consume, run_widget_binding
-from widgets.editor.keyboard import Popup, PromptKeyboard
-from widgets.editor.keys import KEYS
+from widgets.editor.key_dispatch import consume_event, run_widget_binding
+from widgets.editor.keyboard import CompletionList, PromptKeyboard
+from widgets.editor.keys import EDITOR_KEYS
 from widgets.editor.model import EditorModel
-from widgets.editor.painting import COMPONENT_NAMES
+from widgets.editor.painting import EDITOR_COMPONENT_NAMES
 from widgets.editor.paste import (
-    MIN_CHIP_LINES,
-    clean_in_chunks,
+    MIN_PASTE_CHIP_LINES,
     clean_pasted_text,
-    dropped_images,
+    clean_pasted_text_in_chunks,
+    find_dropped_images,
     is_long_paste,
     needs_space_before,
 )
-from widgets.editor.surface import Surface
+from widgets.editor.surface import EditorSurface
 
 LARGE_PASTE_CHARS = 200_000
 """A paste with more characters is cleaned in chunks."""
@@ -39,8 +39,8 @@ LARGE_PASTE_CHARS = 200_000
 class PromptEditor(Widget, can_focus=True):
     """The multi-line editor for prompts."""
 
-    BINDINGS: ClassVar[list[BindingType]] = KEYS.bindings
-    COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENT_NAMES)
+    BINDINGS: ClassVar[list[BindingType]] = EDITOR_KEYS.bindings
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(EDITOR_COMPONENT_NAMES)
     DEFAULT_CSS = "PromptEditor { height: 3; }"
 
     Submitted = messages.Submitted
@@ -59,27 +59,27 @@ class PromptEditor(Widget, can_focus=True):
     ) -> None:
         super().__init__(id=id)
         self.model = EditorModel()
-        self.surface = Surface(self, self.model, placeholder=placeholder)
-        self.history = History(history)
+        self.surface = EditorSurface(self, self.model, placeholder=placeholder)
+        self.history = PromptHistory(history)
         self.keyboard = PromptKeyboard(self)
-        self.popup: Popup | None = None
-        self.follows_up: Callable[[], bool] = lambda: False
+        self.popup: CompletionList | None = None
+        self.should_follow_up: Callable[[], bool] = lambda: False
         """Returns whether Alt+Enter sends a follow-up, as while the agent works, instead of inserting a line
         break."""
-        self.paste_chip_lines = MIN_CHIP_LINES
+        self.paste_chip_lines = MIN_PASTE_CHIP_LINES
         """A paste with more lines becomes a chip."""
-        self._seen_version = self.model.version
+        self._announced_version = self.model.version
 
     # -- calls ---------------------------------------------------------------------------------------------
 
     @property
     def text(self) -> str:
         """The full text, with pastes expanded."""
-        return self.model.chips.expand(self.model.text)
+        return self.model.chips.expand_chips(self.model.text)
 
     @property
-    def attachments(self) -> tuple[Attachment, ...]:
-        return self.model.chips.images(self.model.text)
+    def attachments(self) -> tuple[ImageAttachment, ...]:
+        return self.model.chips.images_in(self.model.text)
 
     def set_text(self, text: str) -> None:
         """Replaces the text; undo restores the old one."""
@@ -106,7 +106,7 @@ class PromptEditor(Widget, can_focus=True):
         draft."""
         if self.model.lines == [""]:
             return False
-        self.history.add(self.model.draft())
+        self.history.add_prompt(self.model.draft())
         self.model.set_text("")
         self.update_after_command()
         return True
@@ -130,7 +130,7 @@ class PromptEditor(Widget, can_focus=True):
             self.model.insert(text)
         self.update_after_command()
 
-    def attach(self, image: Attachment) -> None:
+    def attach(self, image: ImageAttachment) -> None:
         """Inserts an image as a chip."""
         commands.insert_chip(self.model, ImageChip(image=image))
         self.update_after_command()
@@ -139,10 +139,10 @@ class PromptEditor(Widget, can_focus=True):
         """Called after each command: redraws, and posts a message if the text changed."""
         if not keeps_goal:
             self.surface.reset_goal_column()
-        if self.model.version == self._seen_version:
+        if self.model.version == self._announced_version:
             self.surface.scroll_to_cursor()
         else:
-            self._seen_version = self.model.version
+            self._announced_version = self.model.version
             self.surface.update_layout()
             self.post_message(self.Changed(self.model.draft()))
         if self.popup is not None:
@@ -182,34 +182,34 @@ class PromptEditor(Widget, can_focus=True):
 
     def action_do(self, id: str) -> object:
         """Runs a key of the table by its id."""
-        return KEYS.run_key(id, self.keyboard)
+        return EDITOR_KEYS.run_key(id, self.keyboard)
 
     async def on_key(self, event: events.Key) -> None:
         character = event.character
         if self.keyboard.vi.handle_key(event):
-            consume(event)
+            consume_event(event)
             return
         if character is not None and event.is_printable:
-            consume(event)
+            consume_event(event)
             self.keyboard.type_character(clean_pasted_text(character))
             return
         if self.keyboard.is_jumping:
             self.keyboard.cancel_jump()
             self.refresh()
             if event.key == "escape":
-                consume(event)
+                consume_event(event)
                 return
         await run_widget_binding(self, event)
-        if self.keyboard.vi.status:
+        if self.keyboard.vi.mode_status:
             self.keyboard.vi.update_display()
 
     async def on_paste(self, event: events.Paste) -> None:
-        consume(event)
-        paths = dropped_images(event.text)
+        consume_event(event)
+        paths = find_dropped_images(event.text)
         if paths:
             self.run_worker(_attach_dropped_images(self, paths, event.text), exit_on_error=False)
         elif len(event.text) > LARGE_PASTE_CHARS:
-            self._insert_paste(await clean_in_chunks(event.text))
+            self._insert_paste(await clean_pasted_text_in_chunks(event.text))
         else:
             self.paste(event.text)
 
@@ -219,7 +219,7 @@ class PromptEditor(Widget, can_focus=True):
             return
         place = self.surface.position_at(offset)
         is_same = place == self.model.cursor
-        self.model.mark = None
+        self.model.selection_start = None
         self.model.move_to(place)
         if is_same and commands.expand_chip(self.model):
             self.history.end_browsing()

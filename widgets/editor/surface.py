@@ -7,14 +7,20 @@ from textual.geometry import Offset, Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from widgets.editor.layout import Layout
+from widgets.editor.layout import TextLayout
 from widgets.editor.model import EditorModel, Position, selection_range
-from widgets.editor.painting import MARK_CELLS, EditorStyles, RuleText, draw_row, draw_rule
+from widgets.editor.painting import (
+    MARK_COLUMN_CELLS,
+    EditorStyles,
+    RuleText,
+    draw_editor_row,
+    draw_editor_rule,
+)
 from widgets.status.segments import Segment
 from widgets.terminal import caret
 
 
-class Surface:
+class EditorSurface:
     """Lays out and draws the editor's text within its widget."""
 
     def __init__(self, widget: Widget, model: EditorModel, *, placeholder: str) -> None:
@@ -23,18 +29,18 @@ class Surface:
         self.placeholder = placeholder
         self.screen_share = 1 / 3
         """The share of the screen's height that the text may use before it scrolls."""
-        self.hint = ""
+        self.empty_editor_hint = ""
         """The input that the editor waits for, shown in the lower rule."""
-        self.is_below_rule = False
+        self.has_shared_upper_rule = False
         """Whether another rule is directly above, so that the upper one is blank."""
         self._padding_x = 0
-        self._blinks = False
-        self._is_bar = False
-        self._layout = Layout()
+        self._is_caret_blinking = False
+        self._is_caret_bar = False
+        self._layout = TextLayout()
         self._first_visible_row = 0
         self._goal_column: int | None = None
         """The column to keep while moving between rows."""
-        self._thinking = "off"
+        self._thinking_level = "off"
         self._rule_text = RuleText()
         self.status: tuple[Segment, ...] = ()
         """The mode and the model, shown below the text."""
@@ -42,12 +48,12 @@ class Surface:
 
     # -- appearance ----------------------------------------------------------------------------------------
 
-    def show_thinking(self, level: str) -> None:
+    def show_thinking_level(self, level: str) -> None:
         """Sets the thinking level, which the rules show by their colour."""
-        self._thinking = level
+        self._thinking_level = level
         self._widget.refresh()
 
-    def show_status(self, status: Sequence[Segment]) -> None:
+    def show_mode_and_model(self, status: Sequence[Segment]) -> None:
         """Shows the mode and the model below the text."""
         if tuple(status) != self.status:
             self.status = tuple(status)
@@ -61,12 +67,12 @@ class Surface:
             told._replace(mark="") == self._rule_text._replace(mark="") and told.mark and self._rule_text.mark
         )
         self._rule_text = told
-        width = MARK_CELLS if is_mark_alone else self._widget.size.width
+        width = MARK_COLUMN_CELLS if is_mark_alone else self._widget.size.width
         self._widget.refresh(Region(0, 0, width, 1))
 
     @property
     def _text_indent(self) -> int:
-        return MARK_CELLS + self._padding_x
+        return MARK_COLUMN_CELLS + self._padding_x
 
     def set_side_padding(self, columns: int) -> None:
         """Sets the number of blank columns on both sides."""
@@ -77,34 +83,36 @@ class Surface:
 
     def set_blinking(self, blinks: bool) -> None:
         """Whether the terminal's cursor blinks at the caret."""
-        if blinks != self._blinks:
-            self._blinks = blinks
+        if blinks != self._is_caret_blinking:
+            self._is_caret_blinking = blinks
             if self._widget.has_focus:
-                caret.show(self._widget, blinks=blinks, is_bar=self._is_bar)
+                caret.show_terminal_cursor(self._widget, blinks=blinks, is_bar=self._is_caret_bar)
 
     def set_bar_caret(self, is_bar: bool) -> None:
         """Sets the caret's shape: a bar between characters, or a block on one."""
-        if is_bar != self._is_bar:
-            self._is_bar = is_bar
+        if is_bar != self._is_caret_bar:
+            self._is_caret_bar = is_bar
             if self._widget.has_focus:
-                caret.show(self._widget, blinks=self._blinks, is_bar=is_bar)
+                caret.show_terminal_cursor(self._widget, blinks=self._is_caret_blinking, is_bar=is_bar)
 
     def handle_event(self, event: events.Event) -> None:
         match event:
             case events.Mount():
-                caret.follow_suspension(
-                    self._widget, blinks=lambda: self._blinks, is_bar=lambda: self._is_bar
+                caret.show_cursor_after_suspension(
+                    self._widget, blinks=lambda: self._is_caret_blinking, is_bar=lambda: self._is_caret_bar
                 )
             case events.Resize():
                 self.update_layout()
             case events.Focus():
-                caret.show(self._widget, blinks=self._blinks, is_bar=self._is_bar)
+                caret.show_terminal_cursor(
+                    self._widget, blinks=self._is_caret_blinking, is_bar=self._is_caret_bar
+                )
             case events.Blur():
-                caret.hide(self._widget)
+                caret.hide_terminal_cursor(self._widget)
             case events.MouseScrollUp():
-                self._scroll(-1, event)
+                self._scroll_by_wheel(-1, event)
             case events.MouseScrollDown():
-                self._scroll(1, event)
+                self._scroll_by_wheel(1, event)
 
     def forget_styles(self) -> None:
         self._editor_styles = None
@@ -126,7 +134,7 @@ class Surface:
 
     def position_at(self, offset: Offset) -> Position:
         """Returns the text position under a cell of the widget."""
-        return self._layout.position(
+        return self._layout.position_at(
             self._first_visible_row + offset.y - 1, max(0, offset.x - self._text_indent)
         )
 
@@ -134,7 +142,7 @@ class Surface:
         """Moves the cursor up or down; it returns to its column in rows that are long enough."""
         row, cell = self._layout.row_and_cell_of(self._model.cursor)
         goal = cell if self._goal_column is None else self._goal_column
-        self._model.move_to(self._layout.position(row + delta, goal))
+        self._model.move_to(self._layout.position_at(row + delta, goal))
         self._goal_column = goal
 
     def reset_goal_column(self) -> None:
@@ -145,7 +153,7 @@ class Surface:
     def update_layout(self) -> None:
         """Lays out again after the text or the size changed."""
         widget, chips = self._widget, self._model.chips
-        labels = chips.labels(self._model.text) if chips.known else {}
+        labels = chips.chip_labels_in(self._model.text) if chips.chip_by_character else {}
         width = (widget.size.width or widget.app.size.width) - self._text_indent - self._padding_x - 1
         self._layout.update(self._model.lines, width, labels)
         height = self.visible_rows + 2
@@ -164,7 +172,7 @@ class Surface:
     def scroll_to_top(self) -> None:
         self._first_visible_row = 0
 
-    def _scroll(self, delta: int, event: events.MouseEvent) -> None:
+    def _scroll_by_wheel(self, delta: int, event: events.MouseEvent) -> None:
         top = min(max(0, self._first_visible_row + delta), self._layout.row_count - self.visible_rows)
         if top != self._first_visible_row:
             self._first_visible_row = top
@@ -177,7 +185,9 @@ class Surface:
         """Places the terminal's cursor at the caret."""
         row, cell = self._layout.row_and_cell_of(self._model.cursor)
         if self._widget.has_focus:
-            caret.place(self._widget, self._text_indent + cell, 1 + row - self._first_visible_row)
+            caret.place_terminal_cursor(
+                self._widget, self._text_indent + cell, 1 + row - self._first_visible_row
+            )
 
     def draw_line(self, y: int) -> Strip:
         widget, look = self._widget, self._editor_styles
@@ -187,14 +197,14 @@ class Surface:
         last = widget.size.height - 1
         key = self._rule_style_name
         if y == 0:
-            char = " " if self.is_below_rule else look.rule
-            return draw_rule(
+            char = " " if self.has_shared_upper_rule else look.rule
+            return draw_editor_rule(
                 look, key, width, self._rule_text, hidden=self._first_visible_row, arrow="↑", char=char
             )
         if y == last:
-            mode, _, begun = self.hint.partition(" · ")
+            mode, _, begun = self.empty_editor_hint.partition(" · ")
             below = self._layout.row_count - self._first_visible_row - self.visible_rows
-            return draw_rule(
+            return draw_editor_rule(
                 look,
                 key,
                 width,
@@ -205,7 +215,7 @@ class Surface:
                 status=self.status,
             )
         is_drawn = widget.has_focus and caret.must_draw_caret(widget)
-        return draw_row(
+        return draw_editor_row(
             look,
             self._model,
             self._layout,
@@ -224,4 +234,4 @@ class Surface:
             return "resting"
         if self._model.lines[0].startswith(("!", "$ ", "$$ ")):
             return "shell"
-        return f"thinking-{self._thinking}"
+        return f"thinking-{self._thinking_level}"

@@ -12,16 +12,16 @@ from typing import Final
 
 from rich.style import Style
 
-from widgets.emulator.grid import Grid, GridRow
-from widgets.emulator.pen import Pen
+from widgets.emulator.grid import GridRow, TerminalGrid
+from widgets.emulator.pen import TextPen
 
-_MAX_HISTORY_LINES: Final = 5_000
-_MAX_SEQUENCE_CHARS: Final = 65_536
-_MAX_DIGITS: Final = 9
+_MAX_SCROLLBACK_LINES: Final = 5_000
+_MAX_ESCAPE_SEQUENCE_CHARS: Final = 65_536
+_MAX_PARAMETER_DIGITS: Final = 9
 """The maximum length of a number; longer ones are ignored."""
-_MAX_PARAMETER: Final = 9_999
+_MAX_PARAMETER_VALUE: Final = 9_999
 _TAB_COLUMNS: Final = 8
-_TOKEN_PATTERN: Final = re.compile(
+_TERMINAL_TOKEN_PATTERN: Final = re.compile(
     r"(?P<text>[^\x00-\x1f\x7f-\x9f]+)"
     r"|\x1b\[(?P<parameters>[0-?]*)(?P<between>[ -/]*)(?P<final>[@-~])"
     r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)"
@@ -31,14 +31,14 @@ _TOKEN_PATTERN: Final = re.compile(
     r"|(?P<control>[\x00-\x1f\x7f-\x9f])",
     re.DOTALL,
 )
-_UNFINISHED_SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)\Z")
-_CURSOR_COMMANDS: Final = frozenset("ABCDEFGHIZadef`")
-_EDIT_COMMANDS: Final = frozenset("JKLM@PXbST")
-_LINE_DRAWING: Final = str.maketrans("`afgjklmnopqrstuvwxyz{|}~", "◆▒°±┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·")
+_UNFINISHED_SEQUENCE_PATTERN: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)\Z")
+_CSI_CURSOR_COMMANDS: Final = frozenset("ABCDEFGHIZadef`")
+_CSI_EDIT_COMMANDS: Final = frozenset("JKLM@PXbST")
+_LINE_DRAWING_TABLE: Final = str.maketrans("`afgjklmnopqrstuvwxyz{|}~", "◆▒°±┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·")
 """Maps letters to line-drawing characters in the terminal's graphics character set."""
 
 
-class Emulator:
+class TerminalEmulator:
     """Emulates a terminal. It may be fed from one thread and drawn from another."""
 
     def __init__(self, columns: int, lines: int, *, reply: Callable[[bytes], None]) -> None:
@@ -46,18 +46,18 @@ class Emulator:
         self._lock = threading.RLock()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._unfinished_sequence = ""
-        self._history: deque[GridRow] = deque(maxlen=_MAX_HISTORY_LINES)
+        self._scrollback: deque[GridRow] = deque(maxlen=_MAX_SCROLLBACK_LINES)
         self._size = (columns, lines)
-        self._reset()
+        self._reset_terminal()
 
-    def _reset(self) -> None:
+    def _reset_terminal(self) -> None:
         columns, lines = self._size
-        self._main_grid = Grid(columns, lines, self._history.append)
-        self._alternate_grid = Grid(columns, lines)
+        self._main_grid = TerminalGrid(columns, lines, self._scrollback.append)
+        self._alternate_grid = TerminalGrid(columns, lines)
         """The alternate screen, which full-screen programs use and which has no scroll-back."""
         self._grid = self._main_grid
-        self._pen = Pen()
-        self._saved: tuple[int, int, Pen] = (0, 0, Pen())
+        self._pen = TextPen()
+        self._saved: tuple[int, int, TextPen] = (0, 0, TextPen())
         self._is_autowrap_on, self._is_insert_mode_on = True, False
         self._charsets, self._charset = ["B", "B"], 0
         self._last_char = " "
@@ -74,12 +74,12 @@ class Emulator:
     @property
     def cursor(self) -> tuple[int, int]:
         with self._lock:
-            return min(self._grid.x, self._grid.columns - 1), self._grid.y
+            return min(self._grid.x, self._grid.column_count - 1), self._grid.y
 
-    def row_pieces(self, y: int) -> list[tuple[str, Style | None]]:
+    def styled_row_pieces(self, y: int) -> list[tuple[str, Style | None]]:
         """Returns a row as pieces of one style each."""
         with self._lock:
-            if y >= self._grid.lines:
+            if y >= self._grid.line_count:
                 return []
             row = self._grid.rows[y]
             return list(_styled_pieces(row))
@@ -87,13 +87,13 @@ class Emulator:
     def full_text(self) -> str:
         """Returns all text including the scroll-back; wrapped lines are joined."""
         with self._lock:
-            rows = [*self._history, *self._main_grid.rows]
+            rows = [*self._scrollback, *self._main_grid.rows]
             if self.is_full_screen:
                 rows += self._alternate_grid.rows
             lines = [""]
             for row in rows:
                 lines[-1] += "".join(row.chars)
-                if not row.wraps:
+                if not row.is_wrapped:
                     lines.append("")
         return "\n".join(line.rstrip() for line in lines).strip("\n")
 
@@ -109,11 +109,11 @@ class Emulator:
         with self._lock:
             text = self._unfinished_sequence + self._decoder.decode(data)
             self._unfinished_sequence = ""
-            unfinished = _UNFINISHED_SEQUENCE.search(text)
-            if unfinished and len(text) - unfinished.start() <= _MAX_SEQUENCE_CHARS:
+            unfinished = _UNFINISHED_SEQUENCE_PATTERN.search(text)
+            if unfinished and len(text) - unfinished.start() <= _MAX_ESCAPE_SEQUENCE_CHARS:
                 self._unfinished_sequence = text[unfinished.start() :]
                 text = text[: unfinished.start()]
-            for token in _TOKEN_PATTERN.finditer(text):
+            for token in _TERMINAL_TOKEN_PATTERN.finditer(text):
                 self._run_token(token)
 
     def _run_token(self, token: "re.Match[str]") -> None:
@@ -121,27 +121,27 @@ class Emulator:
             case "text":
                 text = token["text"]
                 if self._charsets[self._charset] == "0":
-                    text = text.translate(_LINE_DRAWING)
+                    text = text.translate(_LINE_DRAWING_TABLE)
                 self._last_char = text[-1]
                 self._grid.write_text(
                     text, self._pen.style, wraps=self._is_autowrap_on, inserts=self._is_insert_mode_on
                 )
             case "final":
-                self._run_csi(token["parameters"], token["between"], token["final"])
+                self._run_csi_sequence(token["parameters"], token["between"], token["final"])
             case "set":
                 self._charsets["()".index(token["charset"])] = token["set"]
             case "escape":
-                self._run_escape(token["escape"])
+                self._run_escape_sequence(token["escape"])
             case "control":
-                self._run_control(token["control"])
+                self._run_control_character(token["control"])
             case _:
                 pass  # titles, clipboard and pictures are ignored
 
-    def _run_control(self, char: str) -> None:
+    def _run_control_character(self, char: str) -> None:
         grid = self._grid
         match char:
             case "\b":
-                grid.x = max(0, min(grid.x, grid.columns - 1) - 1)
+                grid.x = max(0, min(grid.x, grid.column_count - 1) - 1)
             case "\t":
                 grid.move_to((grid.x // _TAB_COLUMNS + 1) * _TAB_COLUMNS, grid.y)
             case "\n" | "\v" | "\f":
@@ -151,7 +151,7 @@ class Emulator:
             case "\x0e" | "\x0f":
                 self._charset = 1 if char == "\x0e" else 0
 
-    def _run_escape(self, char: str) -> None:
+    def _run_escape_sequence(self, char: str) -> None:
         grid = self._grid
         match char:
             case "7":
@@ -166,9 +166,9 @@ class Emulator:
             case "M":
                 grid.reverse_line_feed()
             case "c":
-                self._reset()
+                self._reset_terminal()
 
-    def _run_csi(self, parameters: str, between: str, final: str) -> None:
+    def _run_csi_sequence(self, parameters: str, between: str, final: str) -> None:
         sign = parameters[:1] if parameters[:1] in ("<", "=", ">", "?") else ""
         if between:
             return
@@ -177,8 +177,8 @@ class Emulator:
                 self._pen.apply_sgr(parameters)
             return
         numbers = [
-            min(int(part[:_MAX_DIGITS]), _MAX_PARAMETER) if part.isdigit() else 0
-            for part in parameters.removeprefix(sign)[:_MAX_SEQUENCE_CHARS].split(";")
+            min(int(part[:_MAX_PARAMETER_DIGITS]), _MAX_PARAMETER_VALUE) if part.isdigit() else 0
+            for part in parameters.removeprefix(sign)[:_MAX_ESCAPE_SEQUENCE_CHARS].split(";")
         ]
         if sign == "?" and final in "hl":
             for number in numbers:
@@ -189,9 +189,9 @@ class Emulator:
             self._run_command(final, numbers)
 
     def _run_command(self, final: str, numbers: list[int]) -> None:
-        if final in _CURSOR_COMMANDS:
+        if final in _CSI_CURSOR_COMMANDS:
             self._move_cursor(final, numbers)
-        elif final in _EDIT_COMMANDS:
+        elif final in _CSI_EDIT_COMMANDS:
             self._change_content(final, numbers[0])
         else:
             self._set_mode(final, numbers)
@@ -209,7 +209,7 @@ class Emulator:
             case "D":
                 grid.move_by(-count, 0)
             case "E" | "F":
-                grid.move_by(-grid.columns, count if final == "E" else -count)
+                grid.move_by(-grid.column_count, count if final == "E" else -count)
             case "G" | "`":
                 grid.move_to(count - 1, grid.y)
             case "d":
@@ -229,7 +229,7 @@ class Emulator:
                 if how < 3:
                     grid.erase_display(how, blank)
                 elif not self.is_full_screen:
-                    self._history.clear()
+                    self._scrollback.clear()
             case "K":
                 grid.erase_line(how, blank)
             case "L" | "M":
@@ -241,12 +241,12 @@ class Emulator:
             case "X":
                 grid.erase_chars(count, blank)
             case "b":
-                again = self._last_char * min(count, grid.columns * grid.lines)
+                again = self._last_char * min(count, grid.column_count * grid.line_count)
                 grid.write_text(
                     again, self._pen.style, wraps=self._is_autowrap_on, inserts=self._is_insert_mode_on
                 )
             case _:
-                grid.scroll(count if final == "S" else -count, blank)
+                grid.scroll_rows(count if final == "S" else -count, blank)
 
     def _set_mode(self, final: str, numbers: list[int]) -> None:
         """Sets modes and answers queries."""
@@ -256,7 +256,7 @@ class Emulator:
             case "u":
                 self._restore_cursor()
             case "r":
-                bottom = numbers[1] if len(numbers) > 1 and numbers[1] else self._grid.lines
+                bottom = numbers[1] if len(numbers) > 1 and numbers[1] else self._grid.line_count
                 self._grid.set_scroll_region(max(1, numbers[0]) - 1, bottom - 1)
             case "h" | "l":
                 self._is_insert_mode_on = final == "h" if 4 in numbers else self._is_insert_mode_on
@@ -284,7 +284,7 @@ class Emulator:
         if is_on:
             if saves:
                 self._save_cursor()
-            self._alternate_grid = Grid(*self._size)
+            self._alternate_grid = TerminalGrid(*self._size)
             self._alternate_grid.move_to(self._main_grid.x, self._main_grid.y)
             self._grid = self._alternate_grid
         else:

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-_ARROW_KEYS: Final = {"up": "A", "down": "B", "right": "C", "left": "D", "home": "H", "end": "F"}
-_NUMBERED_KEYS: Final = {
+_LETTER_BY_ARROW_KEY: Final = {"up": "A", "down": "B", "right": "C", "left": "D", "home": "H", "end": "F"}
+_NUMBER_BY_KEY: Final = {
     "insert": 2,
     "delete": 3,
     "pageup": 5,
@@ -17,9 +17,9 @@ _NUMBERED_KEYS: Final = {
     "f11": 23,
     "f12": 24,
 }
-_LETTERED_KEYS: Final = {"f1": "P", "f2": "Q", "f3": "R", "f4": "S"}
-_PLAIN_KEYS: Final = {"enter": "\r", "tab": "\t", "backspace": "\x7f", "escape": "\x1b", "space": " "}
-_CONTROL_KEYS: Final = {
+_LETTER_BY_FUNCTION_KEY: Final = {"f1": "P", "f2": "Q", "f3": "R", "f4": "S"}
+_TEXT_BY_PLAIN_KEY: Final = {"enter": "\r", "tab": "\t", "backspace": "\x7f", "escape": "\x1b", "space": " "}
+_CONTROL_CHARACTER_BY_KEY: Final = {
     "space": "\0",
     "at": "\0",
     "left_square_bracket": "\x1b",
@@ -34,7 +34,7 @@ _CONTROL_KEYS: Final = {
 }
 
 
-def key_bytes(key: str, character: str | None, *, has_application_keys: bool) -> bytes:
+def encode_key(key: str, character: str | None, *, has_application_keys: bool) -> bytes:
     """Returns the bytes for a key name (`ctrl+c`, `shift+up`); empty for a key that sends nothing."""
     *given, name = key.split("+") if key != "+" else ["+"]
     modifiers = set(given)
@@ -45,28 +45,34 @@ def key_bytes(key: str, character: str | None, *, has_application_keys: bool) ->
     if "ctrl" in modifiers:
         if len(name) == 1 and name.isascii() and name.isalpha():
             return (prefix + chr(ord(name.upper()) & 0x1F)).encode()
-        return (prefix + _CONTROL_KEYS[name]).encode() if name in _CONTROL_KEYS else b""
+        return (
+            (prefix + _CONTROL_CHARACTER_BY_KEY[name]).encode() if name in _CONTROL_CHARACTER_BY_KEY else b""
+        )
     if name == "tab" and "shift" in modifiers:
         return b"\x1b[Z"
-    text = _PLAIN_KEYS.get(name) or character or (name if len(name) == 1 else "")
+    text = _TEXT_BY_PLAIN_KEY.get(name) or character or (name if len(name) == 1 else "")
     return (prefix + text).encode("utf-8", "ignore") if text else b""
 
 
 def _encode_special_key(name: str, modifiers: set[str], *, has_application_keys: bool) -> str:
     """Encodes arrows, paging and function keys, whose modifiers are sent as a number."""
     number = 1 + ("shift" in modifiers) + 2 * ("alt" in modifiers) + 4 * ("ctrl" in modifiers)
-    if name in _ARROW_KEYS:
+    if name in _LETTER_BY_ARROW_KEY:
         if number > 1:
-            return f"\x1b[1;{number}{_ARROW_KEYS[name]}"
-        return ("\x1bO" if has_application_keys else "\x1b[") + _ARROW_KEYS[name]
-    if name in _LETTERED_KEYS:
-        return f"\x1b[1;{number}{_LETTERED_KEYS[name]}" if number > 1 else "\x1bO" + _LETTERED_KEYS[name]
-    if name in _NUMBERED_KEYS:
-        return f"\x1b[{_NUMBERED_KEYS[name]};{number}~" if number > 1 else f"\x1b[{_NUMBERED_KEYS[name]}~"
+            return f"\x1b[1;{number}{_LETTER_BY_ARROW_KEY[name]}"
+        return ("\x1bO" if has_application_keys else "\x1b[") + _LETTER_BY_ARROW_KEY[name]
+    if name in _LETTER_BY_FUNCTION_KEY:
+        return (
+            f"\x1b[1;{number}{_LETTER_BY_FUNCTION_KEY[name]}"
+            if number > 1
+            else "\x1bO" + _LETTER_BY_FUNCTION_KEY[name]
+        )
+    if name in _NUMBER_BY_KEY:
+        return f"\x1b[{_NUMBER_BY_KEY[name]};{number}~" if number > 1 else f"\x1b[{_NUMBER_BY_KEY[name]}~"
     return ""
 
 
-def paste_bytes(text: str, *, has_bracketed_paste: bool) -> bytes:
+def encode_paste(text: str, *, has_bracketed_paste: bool) -> bytes:
     """Encodes pasted text; a closing bracket sequence inside the text is removed."""
     text = text.replace("\x1b", "").replace("\r\n", "\r").replace("\n", "\r")
     data = text.encode("utf-8", "ignore")

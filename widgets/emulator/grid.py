@@ -9,20 +9,20 @@ from widgets.transcript.leaves.safe_text import clean
 
 _MAX_CLUSTER_CHARS = 16
 """The maximum number of characters in one cell: a letter with combining marks."""
-_JOINERS = "\u200d\ufe0e\ufe0f"
+_JOINING_CHARACTERS = "\u200d\ufe0e\ufe0f"
 """Characters that change the width of their neighbours in some terminals, which would misalign columns."""
 
 
 class GridRow:
     """A row of the screen: characters and styles by column."""
 
-    __slots__ = ("chars", "styles", "wraps")
+    __slots__ = ("chars", "is_wrapped", "styles")
 
     def __init__(self, columns: int, style: Style | None = None) -> None:
         self.chars = [" "] * columns
         """The characters by column; the second half of a wide character is empty."""
         self.styles: list[Style | None] = [style] * columns
-        self.wraps = False
+        self.is_wrapped = False
         """Whether the line continues in the next row."""
 
     def resize(self, columns: int) -> None:
@@ -38,29 +38,33 @@ class GridRow:
         self.erase_cut_wide_character(start)
         self.erase_cut_wide_character(end)
         if end >= len(self.chars):
-            self.wraps = False
+            self.is_wrapped = False
 
     def erase_cut_wide_character(self, column: int) -> None:
         """Removes half of a wide character that a change up to or from `column` left behind."""
         chars = self.chars
-        if 0 < column < len(chars) and chars[column] == "" and not _is_wide(chars[column - 1]):
+        if 0 < column < len(chars) and chars[column] == "" and not _is_wide_cluster(chars[column - 1]):
             chars[column] = " "
-        if 0 < column <= len(chars) and _is_wide(chars[column - 1]) and chars[column : column + 1] != [""]:
+        if (
+            0 < column <= len(chars)
+            and _is_wide_cluster(chars[column - 1])
+            and chars[column : column + 1] != [""]
+        ):
             chars[column - 1] = " "
 
 
-def _is_wide(cluster: str) -> bool:
+def _is_wide_cluster(cluster: str) -> bool:
     return bool(cluster) and not cluster.isascii() and get_character_cell_size(cluster[0]) == 2
 
 
-class Grid:
+class TerminalGrid:
     """A terminal screen with cursor and scrolling region."""
 
     def __init__(
         self, columns: int, lines: int, on_scrolled: Callable[[GridRow], None] | None = None
     ) -> None:
-        self.columns = columns
-        self.lines = lines
+        self.column_count = columns
+        self.line_count = lines
         self.rows = [GridRow(columns) for _ in range(lines)]
         self.x = self.y = 0
         """The cursor; `x` is past the last column while a wrap is due."""
@@ -72,7 +76,7 @@ class Grid:
 
     def write_text(self, text: str, style: Style | None, *, wraps: bool, inserts: bool) -> None:
         if not text.isascii():
-            self._put_wide(text, style, wraps=wraps, inserts=inserts)
+            self._write_wide_text(text, style, wraps=wraps, inserts=inserts)
             return
         while text:
             room = self._remaining_columns(wraps=wraps)
@@ -81,29 +85,29 @@ class Grid:
             if not wraps and text:
                 text = text[-1]  # all but the last would be overwritten in the last column
 
-    def _put_wide(self, text: str, style: Style | None, *, wraps: bool, inserts: bool) -> None:
+    def _write_wide_text(self, text: str, style: Style | None, *, wraps: bool, inserts: bool) -> None:
         for char in clean(text):
             size = get_character_cell_size(char)
             if size == 0:
-                self._combine_mark(char)
+                self._add_combining_mark(char)
                 continue
-            if self._remaining_columns(wraps=wraps) < size and self.columns > 1:
+            if self._remaining_columns(wraps=wraps) < size and self.column_count > 1:
                 if wraps:
                     self._wrap_to_next_line()
                 else:
-                    self.x = self.columns - size
-            self._place_cells([char, ""][: min(size, self.columns)], style, inserts=inserts)
+                    self.x = self.column_count - size
+            self._place_cells([char, ""][: min(size, self.column_count)], style, inserts=inserts)
 
     def _remaining_columns(self, *, wraps: bool) -> int:
-        if self.x >= self.columns:
+        if self.x >= self.column_count:
             if wraps:
                 self._wrap_to_next_line()
             else:
-                self.x = self.columns - 1
-        return self.columns - self.x
+                self.x = self.column_count - 1
+        return self.column_count - self.x
 
     def _wrap_to_next_line(self) -> None:
-        self.rows[self.y].wraps = True
+        self.rows[self.y].is_wrapped = True
         self.x = 0
         self.line_feed()
 
@@ -117,8 +121,8 @@ class Grid:
         row.erase_cut_wide_character(end)
         self.x = end
 
-    def _combine_mark(self, mark: str) -> None:
-        if mark in _JOINERS:
+    def _add_combining_mark(self, mark: str) -> None:
+        if mark in _JOINING_CHARACTERS:
             return
         chars = self.rows[self.y].chars
         column = self.x - 1
@@ -130,93 +134,93 @@ class Grid:
     # Moving
 
     def move_to(self, x: int, y: int) -> None:
-        self.x = min(max(x, 0), self.columns - 1)
-        self.y = min(max(y, 0), self.lines - 1)
+        self.x = min(max(x, 0), self.column_count - 1)
+        self.y = min(max(y, 0), self.line_count - 1)
 
     def move_by(self, columns: int, lines: int) -> None:
         """Moves the cursor; it stops at the edge of the scrolling region if it starts inside."""
         first = self.top if self.y >= self.top else 0
-        last = self.bottom if self.y <= self.bottom else self.lines - 1
+        last = self.bottom if self.y <= self.bottom else self.line_count - 1
         self.move_to(
-            min(self.x, self.columns - 1) + columns,
+            min(self.x, self.column_count - 1) + columns,
             min(max(self.y + lines, first), last) if lines else self.y,
         )
 
     def line_feed(self) -> None:
         if self.y == self.bottom:
-            self.scroll(1)
-        elif self.y < self.lines - 1:
+            self.scroll_rows(1)
+        elif self.y < self.line_count - 1:
             self.y += 1
 
     def reverse_line_feed(self) -> None:
         if self.y == self.top:
-            self.scroll(-1)
+            self.scroll_rows(-1)
         elif self.y > 0:
             self.y -= 1
 
     # Scrolling
 
     def set_scroll_region(self, top: int, bottom: int) -> None:
-        top, bottom = max(0, top), min(bottom, self.lines - 1)
+        top, bottom = max(0, top), min(bottom, self.line_count - 1)
         if top < bottom:
             self.top, self.bottom = top, bottom
             self.move_to(0, 0)
 
-    def scroll(self, count: int, style: Style | None = None) -> None:
+    def scroll_rows(self, count: int, style: Style | None = None) -> None:
         """Scrolls up by `count` rows, down if it is negative."""
-        for _ in range(min(abs(count), self.lines)):
+        for _ in range(min(abs(count), self.line_count)):
             if count > 0:
                 gone = self.rows.pop(self.top)
-                self.rows.insert(self.bottom, GridRow(self.columns, style))
+                self.rows.insert(self.bottom, GridRow(self.column_count, style))
                 if self.top == 0 and self._on_scrolled:
                     self._on_scrolled(gone)
             else:
                 self.rows.pop(self.bottom)
-                self.rows.insert(self.top, GridRow(self.columns, style))
+                self.rows.insert(self.top, GridRow(self.column_count, style))
 
     def insert_lines(self, count: int, style: Style | None) -> None:
         """Moves the lines below the cursor's row down, or up if `count` is negative."""
         if not self.top <= self.y <= self.bottom:
             return
-        for _ in range(min(abs(count), self.lines)):
+        for _ in range(min(abs(count), self.line_count)):
             self.rows.pop(self.bottom if count > 0 else self.y)
-            self.rows.insert(self.y if count > 0 else self.bottom, GridRow(self.columns, style))
+            self.rows.insert(self.y if count > 0 else self.bottom, GridRow(self.column_count, style))
         self.x = 0
 
     # Within a row
 
     def insert_chars(self, count: int, style: Style | None) -> None:
-        row, start = self.rows[self.y], min(self.x, self.columns - 1)
-        count = min(count, self.columns - start)
-        row.chars[start:] = [" "] * count + row.chars[start : self.columns - count]
-        row.styles[start:] = [style] * count + row.styles[start : self.columns - count]
+        row, start = self.rows[self.y], min(self.x, self.column_count - 1)
+        count = min(count, self.column_count - start)
+        row.chars[start:] = [" "] * count + row.chars[start : self.column_count - count]
+        row.styles[start:] = [style] * count + row.styles[start : self.column_count - count]
         row.erase_cut_wide_character(start)
         row.erase_cut_wide_character(start + count)
-        row.erase_cut_wide_character(self.columns)
+        row.erase_cut_wide_character(self.column_count)
 
     def delete_chars(self, count: int, style: Style | None) -> None:
-        row, start = self.rows[self.y], min(self.x, self.columns - 1)
-        count = min(count, self.columns - start)
+        row, start = self.rows[self.y], min(self.x, self.column_count - 1)
+        count = min(count, self.column_count - start)
         row.chars[start:] = row.chars[start + count :] + [" "] * count
         row.styles[start:] = row.styles[start + count :] + [style] * count
         row.erase_cut_wide_character(start)
 
     def erase_chars(self, count: int, style: Style | None) -> None:
-        start = min(self.x, self.columns - 1)
-        self.rows[self.y].erase_cells(start, min(start + count, self.columns), style)
+        start = min(self.x, self.column_count - 1)
+        self.rows[self.y].erase_cells(start, min(start + count, self.column_count), style)
 
     def erase_line(self, how: int, style: Style | None) -> None:
         """Erases from the cursor on (0), up to it (1), or the whole line (2)."""
-        start = 0 if how else min(self.x, self.columns - 1)
-        end = min(self.x + 1, self.columns) if how == 1 else self.columns
+        start = 0 if how else min(self.x, self.column_count - 1)
+        end = min(self.x + 1, self.column_count) if how == 1 else self.column_count
         self.rows[self.y].erase_cells(start, end, style)
 
     def erase_display(self, how: int, style: Style | None) -> None:
         self.erase_line(how, style)
         first = self.y + 1 if how == 0 else 0
-        last = self.y if how == 1 else self.lines
+        last = self.y if how == 1 else self.line_count
         for row in self.rows[first:last]:
-            row.erase_cells(0, self.columns, style)
+            row.erase_cells(0, self.column_count, style)
 
     def resize(self, columns: int, lines: int) -> None:
         """Resizes; surplus rows are removed below the cursor first, then above it."""
@@ -232,6 +236,6 @@ class Grid:
             del self.rows[: spare - below]
             self.y -= spare - below
         self.rows += [GridRow(columns) for _ in range(lines - len(self.rows))]
-        self.columns, self.lines = columns, lines
+        self.column_count, self.line_count = columns, lines
         self.top, self.bottom = 0, lines - 1
         self.move_to(self.x, self.y)

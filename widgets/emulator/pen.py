@@ -28,13 +28,13 @@ _ATTRIBUTES_ENDED_BY_CODE = {
 }
 
 
-class Pen:
+class TextPen:
     """The current text style, changed by SGR sequences."""
 
     def __init__(self) -> None:
-        self._reset()
+        self._reset_style()
 
-    def _reset(self) -> None:
+    def _reset_style(self) -> None:
         self._color: Color | None = None
         self._background: Color | None = None
         self._attributes: frozenset[str] = frozenset()
@@ -48,11 +48,11 @@ class Pen:
         """The style of erased cells: only the background."""
         return _make_style(None, self._background, frozenset())
 
-    def copy(self) -> "Pen":
+    def copy(self) -> "TextPen":
         return copy.copy(self)
 
     def apply_sgr(self, parameters: str) -> None:
-        codes = [_parse_codes(part) for part in parameters.split(";")]
+        codes = [_parse_sgr_codes(part) for part in parameters.split(";")]
         at = 0
         while at < len(codes):
             at += self._apply_code(codes[at], codes[at + 1 :])
@@ -61,7 +61,7 @@ class Pen:
         """Applies an SGR code; returns how many parameters it used."""
         number = code[0]
         if number == 0:
-            self._reset()
+            self._reset_style()
         elif number == 4 and code[1:2] == [0]:
             self._attributes -= {"underline"}
         elif number in _ATTRIBUTE_BY_CODE:
@@ -71,7 +71,7 @@ class Pen:
         elif number in (38, 48):
             # The values are in one parameter with colons, or in the following parameters.
             given = code[1:] if len(code) > 1 else [part[0] for part in rest[:4]]
-            color, taken = _extended_color(given)
+            color, taken = _parse_extended_color(given)
             if number == 38:
                 self._color = color
             else:
@@ -88,11 +88,11 @@ class Pen:
         return 1
 
 
-def _parse_codes(part: str) -> list[int]:
+def _parse_sgr_codes(part: str) -> list[int]:
     return [int(code) if code.isdigit() else 0 for code in part[:40].split(":")]
 
 
-def _extended_color(given: list[int]) -> tuple[Color | None, int]:
+def _parse_extended_color(given: list[int]) -> tuple[Color | None, int]:
     if given[:1] == [5] and len(given) > 1:
         return Color.from_ansi(min(given[1], 255)), 2
     if given[:1] == [2] and len(given) > 3:

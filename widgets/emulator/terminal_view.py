@@ -13,13 +13,13 @@ from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widget import Widget
 
-from widgets.emulator.emulator import Emulator
-from widgets.emulator.emulator_keys import key_bytes, paste_bytes
+from widgets.emulator.emulator import TerminalEmulator
+from widgets.emulator.emulator_keys import encode_key, encode_paste
 from widgets.line import plain_line
 from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
 
 _CURSOR_STYLE = Style(reverse=True)
-BAR_ROWS = 2
+TITLE_AND_HINT_ROWS = 2
 """Rows of the screen for title and key hints, which the program does not get."""
 
 
@@ -28,7 +28,7 @@ class TerminalView(Widget, can_focus=True):
 
     def __init__(
         self,
-        emulator: Emulator,
+        emulator: TerminalEmulator,
         *,
         send: Callable[[bytes], None],
         resize: Callable[[int, int], None],
@@ -36,13 +36,14 @@ class TerminalView(Widget, can_focus=True):
     ) -> None:
         super().__init__(id=id)
         self._emulator = emulator
-        self._send = send
-        self._resize = resize
+        self._send_to_program = send
+        self._resize_program = resize
 
     def render_line(self, y: int) -> Strip:
         base = self.rich_style
         segments = [
-            Segment(text, base + style if style else base) for text, style in self._emulator.row_pieces(y)
+            Segment(text, base + style if style else base)
+            for text, style in self._emulator.styled_row_pieces(y)
         ]
         strip = Strip(segments).adjust_cell_length(self.size.width, base)
         x, line = self._emulator.cursor
@@ -54,19 +55,21 @@ class TerminalView(Widget, can_focus=True):
     def on_resize(self, event: events.Resize) -> None:
         columns, lines = max(2, event.size.width), max(2, event.size.height)
         self._emulator.resize(columns, lines)
-        self._resize(columns, lines)
+        self._resize_program(columns, lines)
         self.refresh()
 
     def on_key(self, event: events.Key) -> None:
         event.stop()
         event.prevent_default()
-        self._send(
-            key_bytes(event.key, event.character, has_application_keys=self._emulator.has_application_keys)
+        self._send_to_program(
+            encode_key(event.key, event.character, has_application_keys=self._emulator.has_application_keys)
         )
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
-        self._send(paste_bytes(event.text, has_bracketed_paste=self._emulator.has_bracketed_paste))
+        self._send_to_program(
+            encode_paste(event.text, has_bracketed_paste=self._emulator.has_bracketed_paste)
+        )
 
 
 class TerminalScreen(ModalScreen[None]):
@@ -89,7 +92,7 @@ class TerminalScreen(ModalScreen[None]):
     def __init__(
         self,
         title: str,
-        emulator: Emulator,
+        emulator: TerminalEmulator,
         *,
         send: Callable[[bytes], None],
         resize: Callable[[int, int], None],
@@ -98,10 +101,10 @@ class TerminalScreen(ModalScreen[None]):
     ) -> None:
         super().__init__(classes="full-height")
         self._title = plain_line(title)
-        self._send = send
-        self._kill = kill
-        self._is_own = is_started_by_user
-        self._is_over = False
+        self._send_to_program = send
+        self._kill_program = kill
+        self._is_started_by_user = is_started_by_user
+        self._has_program_ended = False
         self._view = TerminalView(emulator, send=send, resize=resize, id="terminal")
 
     def compose(self) -> ComposeResult:
@@ -111,7 +114,7 @@ class TerminalScreen(ModalScreen[None]):
             yield KeyHints(self._key_hints(), id="keys")
 
     def _key_hints(self) -> tuple[KeyHint, ...]:
-        if self._is_own:
+        if self._is_started_by_user:
             return (KeyHint("f12", "stop program", 9, "app.terminal.escape"),)
         return (
             KeyHint("escape", "stop program", 9, "app.terminal.kill"),
@@ -119,7 +122,11 @@ class TerminalScreen(ModalScreen[None]):
         )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return False if action == "kill" and self._is_own else super().check_action(action, parameters)
+        return (
+            False
+            if action == "kill" and self._is_started_by_user
+            else super().check_action(action, parameters)
+        )
 
     def on_mount(self) -> None:
         self._view.focus()
@@ -129,20 +136,20 @@ class TerminalScreen(ModalScreen[None]):
 
     def action_kill(self) -> None:
         self.query_one("#title", RuleTitle).show(note="stopping")
-        self._kill()
+        self._kill_program()
 
     def action_send_escape(self) -> None:
-        if self._is_own:
+        if self._is_started_by_user:
             self.action_kill()
         else:
-            self._send(b"\x1b")
+            self._send_to_program(b"\x1b")
 
     def close(self) -> None:
         """Closes the screen, at once or as soon as no other screen is above it."""
-        self._is_over = True
+        self._has_program_ended = True
         if self.is_current:
             self.dismiss()
 
     def on_screen_resume(self) -> None:
-        if self._is_over:
+        if self._has_program_ended:
             self.dismiss()

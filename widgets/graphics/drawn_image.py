@@ -7,29 +7,29 @@ import msgspec
 ImageProtocol = Literal["kitty", "placements", "iterm2", "sixel", "blocks"]
 """How images are drawn. `kitty`: with placeholder cells; `placements`: the same protocol without
 such cells."""
-Pixels = tuple[tuple[str, ...], ...]
+PixelRows = tuple[tuple[str, ...], ...]
 """Rows of colours (`#rrggbb`), two for each row of cells; empty where the image is transparent."""
-MAX_DATA_CHARS = 24_000_000
+MAX_BASE64_CHARS = 24_000_000
 """The maximum length of base64 data that is decoded."""
-TOO_LARGE_TEXT = "too large to show"
+IMAGE_TOO_LARGE_TEXT = "too large to show"
 
 
 class DrawnImage(msgspec.Struct, eq=False):
     """An image as half blocks, and in the terminal's protocol."""
 
-    pixels: Pixels
-    key: tuple[object, ...]
+    pixels: PixelRows
+    cache_key: tuple[object, ...]
     columns: int
     rows: int
-    memory: int = 0
-    token: int = 0
+    terminal_memory: int = 0
+    overlay_token: int = 0
     """Identifies the image's cells on the screen, so that it is drawn over them; 0 if it is not drawn over cells."""
     kitty_id: int = 0
     """The image's id in kitty's protocol."""
-    colour: int = 0
+    placeholder_colour: int = 0
     """The colour of the image's placeholder cells."""
     has_placeholders: bool = False
-    sequence: str = ""
+    drawing_sequence: str = ""
     """The sequence that draws the image at the cursor; sent each time."""
     is_refused: bool = False
     """The terminal could not show the image; half blocks are shown."""
@@ -38,4 +38,4 @@ class DrawnImage(msgspec.Struct, eq=False):
 
     @property
     def is_drawn_over_cells(self) -> bool:
-        return bool(self.token) and not (self.is_refused or self.is_stale)
+        return bool(self.overlay_token) and not (self.is_refused or self.is_stale)

@@ -6,16 +6,16 @@ import base64
 import io
 from typing import TYPE_CHECKING, NamedTuple
 
-from widgets.graphics.drawn_image import MAX_DATA_CHARS, TOO_LARGE_TEXT, ImageProtocol, Pixels
+from widgets.graphics.drawn_image import IMAGE_TOO_LARGE_TEXT, MAX_BASE64_CHARS, ImageProtocol, PixelRows
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
-MAX_PIXELS = 40_000_000
+MAX_IMAGE_PIXELS = 40_000_000
 MAX_ITERM2_BYTES = 700_000
 """The maximum size of an image for iTerm2; some terminals reject sequences of over a million characters."""
-_ACCEPTED_FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
-UNREADABLE_TEXT = "cannot be read"
+_ACCEPTED_IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
+IMAGE_UNREADABLE_TEXT = "cannot be read"
 
 
 class CellBox(NamedTuple):
@@ -27,52 +27,52 @@ class CellBox(NamedTuple):
     cell_height: int
 
 
-class Drawing(NamedTuple):
+class ImageDrawing(NamedTuple):
     """An image as half blocks and in the terminal's protocol."""
 
-    pixels: Pixels
+    pixels: PixelRows
     data: str = ""
-    memory: int = 0
+    terminal_memory: int = 0
     """The approximate number of bytes that the image uses in the terminal."""
 
 
-def draw(data: str, box: CellBox, protocol: ImageProtocol) -> Drawing | str:
+def draw_image_data(data: str, box: CellBox, protocol: ImageProtocol) -> ImageDrawing | str:
     """Returns the drawing, or the reason why there is none."""
-    if len(data) > MAX_DATA_CHARS:
-        return TOO_LARGE_TEXT
+    if len(data) > MAX_BASE64_CHARS:
+        return IMAGE_TOO_LARGE_TEXT
     from PIL import Image, ImageOps  # noqa: PLC0415  (at the first image)
 
     try:
-        with Image.open(io.BytesIO(base64.b64decode(data)), formats=_ACCEPTED_FORMATS) as image:
-            if image.width * image.height > MAX_PIXELS:
-                return TOO_LARGE_TEXT
+        with Image.open(io.BytesIO(base64.b64decode(data)), formats=_ACCEPTED_IMAGE_FORMATS) as image:
+            if image.width * image.height > MAX_IMAGE_PIXELS:
+                return IMAGE_TOO_LARGE_TEXT
             wanted = (box.columns * box.cell_width, box.rows * box.cell_height)
             image.draft("RGB", (max(wanted), max(wanted)))
-            upright = ImageOps.exif_transpose(_to_eight_bits(image))
+            upright = ImageOps.exif_transpose(_convert_to_eight_bits(image))
             if protocol != "blocks":
                 upright.thumbnail((2 * wanted[0], 2 * wanted[1]))
             clear = upright.convert("RGBA")
     except Image.DecompressionBombError:
-        return TOO_LARGE_TEXT
+        return IMAGE_TOO_LARGE_TEXT
     except Exception:  # noqa: BLE001 - the library may fail in any way on a broken file
-        return UNREADABLE_TEXT
+        return IMAGE_UNREADABLE_TEXT
     return _draw_image(clear, box, protocol)
 
 
-def _to_eight_bits(image: "Picture") -> "Picture":
+def _convert_to_eight_bits(image: "Picture") -> "Picture":
     """Converts 16-bit grey values to 8 bits; otherwise nearly all would be white."""
     if image.mode.startswith("I"):
         return image.convert("I").point(lambda value: value * (1 / 256)).convert("L")
     return image
 
 
-def _draw_image(image: "Picture", box: CellBox, protocol: ImageProtocol) -> Drawing:
-    pixels = _half_blocks(image, box)
+def _draw_image(image: "Picture", box: CellBox, protocol: ImageProtocol) -> ImageDrawing:
+    pixels = _draw_half_blocks(image, box)
     if protocol == "blocks":
-        return Drawing(pixels)
+        return ImageDrawing(pixels)
     if protocol == "sixel":
         return _draw_sixel(image, box, pixels)
-    width, height = _fitted_size(image, box.columns * box.cell_width, box.rows * box.cell_height)
+    width, height = _fit_size(image, box.columns * box.cell_width, box.rows * box.cell_height)
     if (width, height) != image.size:
         image = image.resize((width, height))
     png = _encode_png(image)
@@ -82,7 +82,7 @@ def _draw_image(image: "Picture", box: CellBox, protocol: ImageProtocol) -> Draw
     text = base64.b64encode(png).decode("ascii")
     if protocol == "iterm2":
         text = _encode_iterm2(text, len(png), box.columns, box.rows)
-    return Drawing(pixels, text, 4 * image.width * image.height)
+    return ImageDrawing(pixels, text, 4 * image.width * image.height)
 
 
 def _encode_iterm2(png: str, byte_count: int, columns: int, rows: int) -> str:
@@ -91,7 +91,7 @@ def _encode_iterm2(png: str, byte_count: int, columns: int, rows: int) -> str:
     return f"\x1b]1337;File={how}:{png}\x07"
 
 
-def _draw_sixel(image: "Picture", box: CellBox, pixels: Pixels) -> Drawing:
+def _draw_sixel(image: "Picture", box: CellBox, pixels: PixelRows) -> ImageDrawing:
     """Encodes the image in sixel at the size of the box, since the terminal draws every pixel as it
     is."""
     from PIL import Image  # noqa: PLC0415  (at the first image)
@@ -99,17 +99,17 @@ def _draw_sixel(image: "Picture", box: CellBox, pixels: Pixels) -> Drawing:
     from widgets.graphics import sixel  # noqa: PLC0415  (its tables, where they are needed)
 
     width = box.columns * box.cell_width
-    height = box.rows * box.cell_height // sixel.BAND_ROWS * sixel.BAND_ROWS
+    height = box.rows * box.cell_height // sixel.SIXEL_BAND_ROWS * sixel.SIXEL_BAND_ROWS
     if not height:
-        return Drawing(pixels)
-    inner = image.resize(_fitted_size(image, width, height, grows=True))
+        return ImageDrawing(pixels)
+    inner = image.resize(_fit_size(image, width, height, grows=True))
     whole = Image.new("RGBA", (width, height))
     whole.paste(inner, ((width - inner.width) // 2, (height - inner.height) // 2))
     data = sixel.encode_sixel(whole)
-    return Drawing(pixels, data, len(data))
+    return ImageDrawing(pixels, data, len(data))
 
 
-def _fitted_size(image: "Picture", width: int, height: int, *, grows: bool = False) -> tuple[int, int]:
+def _fit_size(image: "Picture", width: int, height: int, *, grows: bool = False) -> tuple[int, int]:
     scale = min(width / image.width, height / image.height)
     scale = scale if grows else min(1.0, scale)
     return max(1, round(image.width * scale)), max(1, round(image.height * scale))
@@ -121,16 +121,19 @@ def _encode_png(image: "Picture") -> bytes:
     return out.getvalue()
 
 
-def _half_blocks(image: "Picture", box: CellBox) -> Pixels:
+def _draw_half_blocks(image: "Picture", box: CellBox) -> PixelRows:
     from PIL import Image  # noqa: PLC0415  (at the first image)
 
     columns, rows = box.columns, 2 * box.rows
     values = image.resize((columns, rows), Image.Resampling.BOX).tobytes()
     return tuple(
-        tuple(_pixel_colour(values[4 * at : 4 * at + 4]) for at in range(row * columns, (row + 1) * columns))
+        tuple(
+            _format_pixel_colour(values[4 * at : 4 * at + 4])
+            for at in range(row * columns, (row + 1) * columns)
+        )
         for row in range(rows)
     )
 
 
-def _pixel_colour(pixel: bytes) -> str:
+def _format_pixel_colour(pixel: bytes) -> str:
     return f"#{pixel[0]:02x}{pixel[1]:02x}{pixel[2]:02x}" if pixel[3] >= 128 else ""

@@ -7,12 +7,12 @@ from rich.style import Style
 _MARK_META_KEY = "image"
 
 
-def palette_colour(number: int) -> Color:
+def make_palette_colour(number: int) -> Color:
     """Returns a palette colour that encodes an image id; no filter may change it."""
     return Color(f"color({number})", ColorType.EIGHT_BIT, number, ColorTriplet(number, number, number))
 
 
-def image_mark_style(mark: str) -> Style:
+def make_image_mark_style(mark: str) -> Style:
     """Returns the style that marks a cell as part of an image; `mark` is `TOKEN.ROW`."""
     return Style(meta={_MARK_META_KEY: mark})
 

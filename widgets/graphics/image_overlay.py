@@ -17,9 +17,9 @@ from widgets.graphics.drawn_image import DrawnImage
 from widgets.graphics.image_marks import read_image_mark
 from widgets.terminal.written_runs import WrittenRow, WrittenRun
 
-REST_SECONDS = 0.2
+SECONDS_WITHOUT_MOVEMENT = 0.2
 """Seconds without movement before an image is drawn, so that nothing is drawn while scrolling."""
-_MAX_CACHED_STRIPS = 512
+_MAX_CACHED_IMAGE_STRIPS = 512
 
 
 class ImagePlace(NamedTuple):
@@ -51,27 +51,29 @@ class ImageOverlay:
         """`image_of`: returns the image of a token if it is still valid. `lines`: the terminal's height."""
         self._image_of = image_of
         self._write = write
-        self._lines = lines
-        self._drawn: dict[ImagePlace, DrawnImage] = {}
-        self._seen: set[ImagePlace] = set()
-        self._parts: OrderedDict[int, tuple[Strip, list[_ImageCells]]] = OrderedDict()
+        self._terminal_height = lines
+        self._drawn_images: dict[ImagePlace, DrawnImage] = {}
+        self._visible_places: set[ImagePlace] = set()
+        self._image_cells_by_strip: OrderedDict[int, tuple[Strip, list[_ImageCells]]] = OrderedDict()
         """The image cells of each strip, by the strip's id; the strip is kept so that its id is not reused."""
         self._timer: asyncio.TimerHandle | None = None
         self.is_used = False
         """Whether any image was ever drawn over cells."""
 
     @property
-    def drawn(self) -> frozenset[ImagePlace]:
-        return frozenset(self._drawn)
+    def drawn_places(self) -> frozenset[ImagePlace]:
+        return frozenset(self._drawn_images)
 
-    def covers(self, top: int, bottom: int) -> bool:
+    def covers_rows(self, top: int, bottom: int) -> bool:
         """Whether an image is drawn on these rows, which then must not be scrolled."""
-        return any(place.y < bottom and place.y + image.rows > top for place, image in self._drawn.items())
+        return any(
+            place.y < bottom and place.y + image.rows > top for place, image in self._drawn_images.items()
+        )
 
     def clear_before_write(self, rows: dict[int, WrittenRow], wanted: dict[int, list[WrittenRun]]) -> str:
         """Removes images whose cells are about to be overwritten; their other cells are sent again."""
         out: list[str] = []
-        for place, image in tuple(self._drawn.items()):
+        for place, image in tuple(self._drawn_images.items()):
             if not image.is_drawn_over_cells or self._is_overwritten(place, image, rows, wanted):
                 out.append(self._remove_image(place, image))
                 _request_cells_again(place, image, rows, wanted)
@@ -96,49 +98,57 @@ class ImageOverlay:
                     return True
         return False
 
-    def remove_all(self) -> str:
+    def remove_all_images(self) -> str:
         """Removes all images before a full repaint or when the screen is left, and cancels pending drawing."""
-        self._seen = set()
+        self._visible_places = set()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        return "".join(self._remove_image(place, image) for place, image in tuple(self._drawn.items()))
+        return "".join(self._remove_image(place, image) for place, image in tuple(self._drawn_images.items()))
 
     def _remove_image(self, place: ImagePlace, image: DrawnImage) -> str:
-        del self._drawn[place]
-        out = kitty.remove_placement(image.kitty_id, _placement_id(place)) if image.kitty_id else ""
+        del self._drawn_images[place]
+        out = (
+            kitty.remove_placement_sequence(image.kitty_id, _kitty_placement_id(place))
+            if image.kitty_id
+            else ""
+        )
         for y in range(place.y, place.y + image.rows):
             out += f"\x1b[{y + 1};{place.x + 1}H\x1b[0m\x1b[{image.columns}X"
         return out
 
     def schedule_drawing(self, rows: dict[int, WrittenRow]) -> None:
         """Called after a frame: draws images that have been fully visible for a while."""
-        seen = set(self._fully_visible_images(rows)) if self.is_used else set[ImagePlace]()
-        if seen == self._seen:
+        seen = set(self._find_fully_visible_images(rows)) if self.is_used else set[ImagePlace]()
+        if seen == self._visible_places:
             return
-        self._seen = seen
+        self._visible_places = seen
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if seen - self._drawn.keys():
-            self._timer = asyncio.get_running_loop().call_later(REST_SECONDS, self._draw_visible_images)
+        if seen - self._drawn_images.keys():
+            self._timer = asyncio.get_running_loop().call_later(
+                SECONDS_WITHOUT_MOVEMENT, self._draw_visible_images
+            )
 
     def _draw_visible_images(self) -> None:
         self._timer = None
         out: list[str] = []
-        for place in sorted(self._seen - self._drawn.keys()):
+        for place in sorted(self._visible_places - self._drawn_images.keys()):
             image = self._image_of(place.token)
             if image is not None and image.is_drawn_over_cells:
-                self._drawn[place] = image
+                self._drawn_images[place] = image
                 out.append(f"\x1b[{place.y + 1};{place.x + 1}H")
                 out.append(
-                    image.sequence
-                    or kitty.show_placement(image.kitty_id, _placement_id(place), image.columns, image.rows)
+                    image.drawing_sequence
+                    or kitty.show_placement_sequence(
+                        image.kitty_id, _kitty_placement_id(place), image.columns, image.rows
+                    )
                 )
         if out:
             self._write("\x1b7" + "".join(out) + "\x1b8")
 
-    def _fully_visible_images(self, rows: dict[int, WrittenRow]) -> Iterable[ImagePlace]:
+    def _find_fully_visible_images(self, rows: dict[int, WrittenRow]) -> Iterable[ImagePlace]:
         found: dict[ImagePlace, set[int]] = {}
         for y, row in rows.items():
             for run in row.values():
@@ -149,11 +159,15 @@ class ImageOverlay:
                         found.setdefault(place, set()).add(part.row)
         for place, seen in found.items():
             image = self._image_of(place.token)
-            if image is not None and len(seen) == image.rows and place.y + image.rows < self._lines():
+            if (
+                image is not None
+                and len(seen) == image.rows
+                and place.y + image.rows < self._terminal_height()
+            ):
                 yield place  # on the last line, drawing it would scroll the screen
 
     def _image_cells_of(self, strip: Strip) -> list[_ImageCells]:
-        kept = self._parts.get(id(strip))
+        kept = self._image_cells_by_strip.get(id(strip))
         if kept is not None and kept[0] is strip:
             return kept[1]
         parts: list[_ImageCells] = []
@@ -168,9 +182,9 @@ class ImageOverlay:
                 else:
                     parts.append(_ImageCells(*mark, x, end))
             x = end
-        self._parts[id(strip)] = (strip, parts)
-        while len(self._parts) > _MAX_CACHED_STRIPS:
-            self._parts.popitem(last=False)
+        self._image_cells_by_strip[id(strip)] = (strip, parts)
+        while len(self._image_cells_by_strip) > _MAX_CACHED_IMAGE_STRIPS:
+            self._image_cells_by_strip.popitem(last=False)
         return parts
 
 
@@ -187,6 +201,6 @@ def _request_cells_again(
                 runs.insert(0, run)
 
 
-def _placement_id(place: ImagePlace) -> int:
+def _kitty_placement_id(place: ImagePlace) -> int:
     """Returns a placement's number in kitty's protocol."""
     return 1 + place.y * 1000 + place.x

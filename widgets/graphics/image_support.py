@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from widgets.graphics.tmux import TmuxPane
 
 ImageSetting = Literal["auto", "kitty", "iterm2", "sixel", "blocks"]
-_ID_FAMILY = 0xBA
-_DEFAULT_CELL_SIZE = (10, 20)
-_MAX_CELL_SIZE = (32, 64)
-_MAX_FAILURES = 3
+_DEFAULT_IMAGE_ID_FAMILY = 0xBA
+_DEFAULT_CELL_PIXELS = (10, 20)
+_MAX_CELL_PIXELS = (32, 64)
+_MAX_IMAGE_FAILURES = 3
 """After this many images that the terminal failed to show, images are drawn as half blocks."""
 
 
@@ -48,7 +48,7 @@ class ImageSupport:
     @property
     def protocol(self) -> ImageProtocol:
         is_pale = self._color_system() not in (ColorSystem.EIGHT_BIT, ColorSystem.TRUECOLOR)
-        if is_pale or self._failures >= _MAX_FAILURES or "NO_COLOR" in self._env:
+        if is_pale or self._failures >= _MAX_IMAGE_FAILURES or "NO_COLOR" in self._env:
             return "blocks"
         if self.is_in_tmux:
             return self._tmux_protocol()
@@ -57,7 +57,7 @@ class ImageSupport:
             case "kitty":
                 return "placements" if known.name and not known.has_placeholders else "kitty"
             case "auto":
-                return _best_protocol(known)
+                return _choose_best_protocol(known)
             case _:
                 return self.setting
 
@@ -68,7 +68,7 @@ class ImageSupport:
         pane = self._tmux_pane
         if pane is None or not pane.passes_sequences or self.setting not in ("auto", "kitty"):
             return "blocks"
-        has_answered = self._features.has_kitty and pane.terminal.lower().startswith(
+        has_answered = self._features.has_kitty and pane.terminal_name.lower().startswith(
             terminal_replies.PLACEHOLDER_TERMINALS
         )
         return "kitty" if has_answered or self.setting == "kitty" else "blocks"
@@ -77,21 +77,27 @@ class ImageSupport:
     def cell_size(self) -> tuple[int, int]:
         """The width and height of a cell in pixels."""
         if self.protocol == "blocks":
-            return _DEFAULT_CELL_SIZE
-        width, height = self._features.cell_size or _system_cell_size() or _DEFAULT_CELL_SIZE
-        return min(width, _MAX_CELL_SIZE[0]), min(height, _MAX_CELL_SIZE[1])
+            return _DEFAULT_CELL_PIXELS
+        width, height = self._features.cell_size or _read_system_cell_size() or _DEFAULT_CELL_PIXELS
+        return min(width, _MAX_CELL_PIXELS[0]), min(height, _MAX_CELL_PIXELS[1])
 
     @property
-    def id_family(self) -> int:
+    def image_id_family(self) -> int:
         """The high byte of kitty's image ids, so that panes of one tmux do not collide."""
         pane = self._env.get("TMUX_PANE", "")[1:]
-        return 1 + int(pane) % (_ID_FAMILY - 2) if self.is_in_tmux and pane.isdigit() else _ID_FAMILY
+        return (
+            1 + int(pane) % (_DEFAULT_IMAGE_ID_FAMILY - 2)
+            if self.is_in_tmux and pane.isdigit()
+            else _DEFAULT_IMAGE_ID_FAMILY
+        )
 
     def terminal_queries(self) -> str:
         """Returns the queries for a terminal that is used without tmux."""
         is_wanted = self.setting != "blocks" and "NO_COLOR" not in self._env
         return (
-            terminal_replies.support_queries() if is_wanted and terminal_replies.can_query(self._env) else ""
+            terminal_replies.all_support_queries()
+            if is_wanted and terminal_replies.can_query_terminal(self._env)
+            else ""
         )
 
     def record_reply(self, answer: str) -> bool:
@@ -110,10 +116,12 @@ class ImageSupport:
             return False
         from widgets.graphics import tmux  # noqa: PLC0415  (most users are not in tmux)
 
-        pane = await asyncio.to_thread(tmux.ask_tmux, program, self._env.get("TMUX_PANE", ""), self._env)
+        pane = await asyncio.to_thread(
+            tmux.query_tmux_pane, program, self._env.get("TMUX_PANE", ""), self._env
+        )
         self._tmux_pane = pane
         if pane.passes_sequences and pane.is_in_front and not self._features.has_kitty:
-            send(self.wrap_for_tmux(kitty.support_query(terminal_replies.QUERY_IMAGE_ID)))
+            send(self.wrap_for_tmux(kitty.kitty_support_query(terminal_replies.QUERY_IMAGE_ID)))
         return pane.passes_sequences and pane.is_visible
 
     @property
@@ -126,7 +134,7 @@ class ImageSupport:
         return wrap_for_multiplexer(sequence, self._env) if self.is_in_tmux else sequence
 
 
-def _best_protocol(known: TerminalFeatures) -> ImageProtocol:
+def _choose_best_protocol(known: TerminalFeatures) -> ImageProtocol:
     if known.has_kitty and known.has_placeholders:
         return "kitty"
     if known.has_inline_files:
@@ -136,7 +144,7 @@ def _best_protocol(known: TerminalFeatures) -> ImageProtocol:
     return "sixel" if known.has_sixel else "blocks"
 
 
-def _system_cell_size() -> tuple[int, int] | None:
+def _read_system_cell_size() -> tuple[int, int] | None:
     import fcntl  # noqa: PLC0415  (not on every system)
     import termios  # noqa: PLC0415
 

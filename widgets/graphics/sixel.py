@@ -8,9 +8,9 @@ from tools.patterns import late
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-BAND_ROWS = 6
-MAX_COLOURS = 128
-_REPEATED_BYTES = late(rb"(.)\1{3,}", re.DOTALL)
+SIXEL_BAND_ROWS = 6
+MAX_SIXEL_COLOURS = 128
+_REPEATED_BYTES_PATTERN = late(rb"(.)\1{3,}", re.DOTALL)
 _TRANSPARENT_INDEX = 255
 """The palette index of transparent pixels."""
 
@@ -20,7 +20,7 @@ def encode_sixel(image: "Image") -> str:
     other cells."""
     width, height = image.size
     is_clear = image.getchannel("A").point([255] * 128 + [0] * 128)
-    flat = image.convert("RGB").quantize(MAX_COLOURS)
+    flat = image.convert("RGB").quantize(MAX_SIXEL_COLOURS)
     palette = flat.getpalette("RGB") or []
     flat.paste(_TRANSPARENT_INDEX, mask=is_clear)
     pixels = flat.tobytes()
@@ -29,7 +29,7 @@ def encode_sixel(image: "Image") -> str:
         b"#%d;2;%d;%d;%d" % (index, *(round(part / 2.55) for part in palette[3 * index : 3 * index + 3]))
         for index in sorted(set(pixels) - {_TRANSPARENT_INDEX})
     ]
-    size = BAND_ROWS * width
+    size = SIXEL_BAND_ROWS * width
     out += [_encode_band(pixels[at : at + size], width) + b"-" for at in range(0, len(pixels), size)]
     return b"".join((*out, b"\x1b\\")).decode("ascii")
 
@@ -42,18 +42,21 @@ def _encode_band(pixels: bytes, width: int) -> bytes:
         bits = bias
         for number, row in enumerate(rows):
             if colour in row:
-                bits += int.from_bytes(row.translate(_BIT_TABLES[number][colour]), "big")
+                bits += int.from_bytes(row.translate(_BIT_TABLE_BY_COLOUR[number][colour]), "big")
         line = bits.to_bytes(width, "big").rstrip(b"?")
-        lines.append(b"#%d" % colour + _REPEATED_BYTES.sub(_repeat_command, line))
+        lines.append(b"#%d" % colour + _REPEATED_BYTES_PATTERN.sub(_encode_repetition, line))
     return b"$".join(lines)
 
 
-def _repeat_command(found: re.Match[bytes]) -> bytes:
+def _encode_repetition(found: re.Match[bytes]) -> bytes:
     return b"!%d%b" % (len(found[0]), found[1])
 
 
-_BIT_TABLES = [
-    [bytes(1 << number if index == colour else 0 for index in range(256)) for colour in range(MAX_COLOURS)]
-    for number in range(BAND_ROWS)
+_BIT_TABLE_BY_COLOUR = [
+    [
+        bytes(1 << number if index == colour else 0 for index in range(256))
+        for colour in range(MAX_SIXEL_COLOURS)
+    ]
+    for number in range(SIXEL_BAND_ROWS)
 ]
 """Tables that convert a row of pixels to the bits of one colour in a band."""

@@ -19,11 +19,11 @@ from widgets.graphics.image_overlay import ImageOverlay
 from widgets.graphics.image_support import ImageSetting, ImageSupport
 
 if TYPE_CHECKING:
-    from widgets.graphics.image_drawing import Drawing
+    from widgets.graphics.image_drawing import ImageDrawing
 
-_MAX_IMAGES = 64
-_MAX_MEMORY_BYTES = 100_000_000
-_ARRIVAL_TIMEOUT = 2.0
+_MAX_STORED_IMAGES = 64
+_MAX_TERMINAL_MEMORY_BYTES = 100_000_000
+_IMAGE_ARRIVAL_TIMEOUT = 2.0
 """Seconds to wait for the terminal's reply about an image sent through tmux."""
 
 
@@ -34,7 +34,7 @@ class ImageWatcher(Protocol):
         """Called when the terminal can show other images than before, or has lost its stored images."""
 
 
-def app_images(app: App[object]) -> "TerminalImages":
+def terminal_images_of_app(app: App[object]) -> "TerminalImages":
     """Returns an application's images; one without a terminal shows half blocks."""
     images = getattr(app, "images", None)
     return images if isinstance(images, TerminalImages) else TerminalImages(print, ImageSupport("blocks"))
@@ -51,10 +51,10 @@ class TerminalImages:
         self._write = write
         self._image_support = ability
         self._watchers: WeakSet[ImageWatcher] = WeakSet()
-        self._cached: OrderedDict[tuple[object, ...], DrawnImage] = OrderedDict()
-        self._numbers = 0
+        self._cached_images: OrderedDict[tuple[object, ...], DrawnImage] = OrderedDict()
+        self._image_id_count = 0
         self._is_terminal_left = False
-        self._images_to_retry: deque[DrawnImage] = deque(maxlen=_MAX_IMAGES)
+        self._images_to_retry: deque[DrawnImage] = deque(maxlen=_MAX_STORED_IMAGES)
         """Images drawn as half blocks only because tmux's pane was hidden or tmux did not pass them on."""
         self._unconfirmed_images: dict[int, asyncio.Future[bool]] = {}
         """Images whose arrival the terminal has not confirmed yet."""
@@ -83,20 +83,20 @@ class TerminalImages:
         elif number and not is_held:
             self._handle_refusal(number)
         if self._image_support.record_reply(answer):
-            self._send(kitty.delete_image_family(self._image_support.id_family))
+            self._send_sequence(kitty.delete_image_family_sequence(self._image_support.image_id_family))
         self._change_protocol(before)
 
-    def enter_terminal(self) -> str:
+    def begin_terminal_use(self) -> str:
         """Called when bayou takes the terminal; returns the queries to send."""
         if self._is_terminal_left:
             self._is_terminal_left = False
             asyncio.get_running_loop().call_soon(self.retry_images)
         return self._start_queries()
 
-    def leave_terminal(self) -> str:
+    def end_terminal_use(self) -> str:
         """Called before the shell gets the terminal; returns sequences that delete all images."""
         self._is_terminal_left = True
-        return self.overlay.remove_all() + self._delete_all()
+        return self.overlay.remove_all_images() + self._delete_all_images()
 
     @property
     def needs_retry(self) -> bool:
@@ -122,7 +122,7 @@ class TerminalImages:
         """Deletes all images if the protocol changed, and notifies the watchers so that visible
         images are drawn again."""
         if self._image_support.protocol != before:
-            self._write(self._delete_all())
+            self._write(self._delete_all_images())
             self._notify_watchers()
 
     def _start_queries(self) -> str:
@@ -142,18 +142,18 @@ class TerminalImages:
     async def draw_image(self, data: str, columns: int, rows: int) -> DrawnImage | str:
         """Returns an image drawn for the given number of cells, or the reason why it cannot be shown. `data` is
         base64."""
-        from widgets.graphics.image_drawing import CellBox, draw  # noqa: PLC0415  (at the first image)
+        from widgets.graphics.image_drawing import CellBox, draw_image_data  # noqa: PLC0415  (at the first image)
 
         async with self._drawing_slot:
             while True:
                 if (kept := self.cached_image(data, columns, rows)) is not None:
                     return kept
                 protocol, cell = self._image_support.protocol, self._image_support.cell_size
-                made = await asyncio.to_thread(draw, data, CellBox(columns, rows, *cell), protocol)
+                made = await asyncio.to_thread(draw_image_data, data, CellBox(columns, rows, *cell), protocol)
                 if isinstance(made, str):
                     return made
                 image = DrawnImage(
-                    made.pixels, _cache_key(data, columns, rows, protocol, cell), columns, rows
+                    made.pixels, _image_cache_key(data, columns, rows, protocol, cell), columns, rows
                 )
                 if not await self._send_image(image, made, protocol):
                     self._images_to_retry.append(image)
@@ -166,44 +166,46 @@ class TerminalImages:
 
     def cached_image(self, data: str, columns: int, rows: int) -> DrawnImage | None:
         """Returns a cached image that needs neither drawing nor sending."""
-        image = self._cached.get(
-            _cache_key(data, columns, rows, self._image_support.protocol, self._image_support.cell_size)
+        image = self._cached_images.get(
+            _image_cache_key(data, columns, rows, self._image_support.protocol, self._image_support.cell_size)
         )
         if image is not None:
-            self._cached.move_to_end(image.key)
+            self._cached_images.move_to_end(image.cache_key)
         return image
 
     def mark_used(self, image: DrawnImage) -> None:
         """Marks the image as recently used, so that others are removed before it."""
-        if image.key in self._cached:
-            self._cached.move_to_end(image.key)
+        if image.cache_key in self._cached_images:
+            self._cached_images.move_to_end(image.cache_key)
 
-    async def _send_image(self, image: DrawnImage, made: "Drawing", protocol: ImageProtocol) -> bool:
+    async def _send_image(self, image: DrawnImage, made: "ImageDrawing", protocol: ImageProtocol) -> bool:
         """Sends an image; returns whether it can be shown. Images over cells are sent when they are
         drawn."""
         is_in_tmux = self._image_support.is_in_tmux and protocol == "kitty"
         is_reached = not is_in_tmux or await self._query_tmux()
         if self._is_terminal_left or not is_reached:
             return False
-        self._numbers += 1
-        image.memory = made.memory
-        image.sequence = made.data if protocol in ("iterm2", "sixel") else ""
-        image.token = self._numbers if image.sequence or protocol == "placements" else 0
+        self._image_id_count += 1
+        image.terminal_memory = made.terminal_memory
+        image.drawing_sequence = made.data if protocol in ("iterm2", "sixel") else ""
+        image.overlay_token = (
+            self._image_id_count if image.drawing_sequence or protocol == "placements" else 0
+        )
         if protocol not in ("kitty", "placements"):
             return True
-        colour = kitty.ID_COLOURS[self._numbers % len(kitty.ID_COLOURS)]
-        number = kitty.make_image_id(self._image_support.id_family, colour)
+        colour = kitty.IMAGE_ID_COLOURS[self._image_id_count % len(kitty.IMAGE_ID_COLOURS)]
+        number = kitty.make_image_id(self._image_support.image_id_family, colour)
         is_answered = is_in_tmux and self._image_support.is_pane_in_front
         has_cells = protocol == "kitty"
-        parts = kitty.transmit_image(
+        parts = kitty.image_transmission_sequences(
             number, made.data, image.columns, image.rows, has_cells=has_cells, is_answered=is_answered
         )
         for part in parts:
-            self._send(part)
+            self._send_sequence(part)
         if is_answered and not await self._is_arrival_confirmed(number):
-            self._send(kitty.delete_image(number))
+            self._send_sequence(kitty.delete_image_sequence(number))
             return False
-        image.kitty_id, image.colour, image.has_placeholders = number, colour, has_cells
+        image.kitty_id, image.placeholder_colour, image.has_placeholders = number, colour, has_cells
         return True
 
     async def _is_arrival_confirmed(self, number: int) -> bool:
@@ -211,51 +213,55 @@ class TerminalImages:
         redraws."""
         answer = self._unconfirmed_images[number] = asyncio.get_running_loop().create_future()
         try:
-            return await asyncio.wait_for(answer, _ARRIVAL_TIMEOUT)
+            return await asyncio.wait_for(answer, _IMAGE_ARRIVAL_TIMEOUT)
         except TimeoutError:
             return False
         finally:
             del self._unconfirmed_images[number]
 
     def _cache_image(self, image: DrawnImage) -> None:
-        self.overlay.is_used = self.overlay.is_used or bool(image.token)
-        self._cached[image.key] = image
-        while len(self._cached) > 1 and (
-            len(self._cached) > _MAX_IMAGES or self._cached_memory > _MAX_MEMORY_BYTES
+        self.overlay.is_used = self.overlay.is_used or bool(image.overlay_token)
+        self._cached_images[image.cache_key] = image
+        while len(self._cached_images) > 1 and (
+            len(self._cached_images) > _MAX_STORED_IMAGES or self._cached_memory > _MAX_TERMINAL_MEMORY_BYTES
         ):
-            _, oldest = self._cached.popitem(last=False)
+            _, oldest = self._cached_images.popitem(last=False)
             self._write(self._delete_sequence(oldest))
 
     @property
     def _cached_memory(self) -> int:
-        return sum(image.memory for image in self._cached.values())
+        return sum(image.terminal_memory for image in self._cached_images.values())
 
     def _image_with_token(self, token: int) -> DrawnImage | None:
-        return next((image for image in self._cached.values() if image.token == token), None)
+        return next((image for image in self._cached_images.values() if image.overlay_token == token), None)
 
     def _handle_refusal(self, number: int) -> None:
         """Handles an image that the terminal could not show: it becomes half blocks, and after some
         failures all do."""
-        for image in self._cached.values():
+        for image in self._cached_images.values():
             if image.kitty_id == number and not image.is_refused:
                 image.is_refused = True
                 self._image_support.note_failure()
                 self._notify_watchers()
 
-    def _delete_all(self) -> str:
-        gone = "".join(self._delete_sequence(image) for image in self._cached.values())
-        self._cached.clear()
+    def _delete_all_images(self) -> str:
+        gone = "".join(self._delete_sequence(image) for image in self._cached_images.values())
+        self._cached_images.clear()
         return gone
 
     def _delete_sequence(self, image: DrawnImage) -> str:
         image.is_stale = True
-        return self._image_support.wrap_for_tmux(kitty.delete_image(image.kitty_id)) if image.kitty_id else ""
+        return (
+            self._image_support.wrap_for_tmux(kitty.delete_image_sequence(image.kitty_id))
+            if image.kitty_id
+            else ""
+        )
 
-    def _send(self, sequence: str) -> None:
+    def _send_sequence(self, sequence: str) -> None:
         self._write(self._image_support.wrap_for_tmux(sequence))
 
 
-def _cache_key(
+def _image_cache_key(
     data: str, columns: int, rows: int, protocol: ImageProtocol, cell: tuple[int, int]
 ) -> tuple[object, ...]:
     return len(data), hash(data), columns, rows, protocol, cell

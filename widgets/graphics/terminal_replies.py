@@ -8,14 +8,14 @@ from widgets.graphics import kitty
 
 QUERY_IMAGE_ID = 3190
 """The image id used in queries; no real image has it."""
-_KITTY_REPLY = late("\x1b_Gi=(\\d+)[^;]*;([^\x1b]*)\x1b\\\\")
-_NAME_REPLY = late("\x1bP>\\|([^\x1b]*)\x1b\\\\")
-_ATTRIBUTES_REPLY = late("\x1b\\[\\?([\\d;]*)c")
-_CELL_SIZE_REPLY = late("\x1b\\[6;(\\d{1,4});(\\d{1,4})t")
-_ITERM_CELL_SIZE_REPLY = late(
+_KITTY_REPLY_PATTERN = late("\x1b_Gi=(\\d+)[^;]*;([^\x1b]*)\x1b\\\\")
+_NAME_REPLY_PATTERN = late("\x1bP>\\|([^\x1b]*)\x1b\\\\")
+_ATTRIBUTES_REPLY_PATTERN = late("\x1b\\[\\?([\\d;]*)c")
+_CELL_SIZE_REPLY_PATTERN = late("\x1b\\[6;(\\d{1,4});(\\d{1,4})t")
+_ITERM_CELL_SIZE_REPLY_PATTERN = late(
     "\x1b\\]1337;ReportCellSize=([\\d.]{1,9});([\\d.]{1,9})(?:;([\\d.]{1,9}))?(?:\x07|\x1b\\\\)"
 )
-_UNSUPPORTED_TERMINALS = ("dumb", "linux")
+_TERMINALS_WITHOUT_QUERIES = ("dumb", "linux")
 PLACEHOLDER_TERMINALS = ("kitty", "ghostty")
 """Terminals that support Unicode placeholders for images; this cannot be queried separately."""
 _INLINE_FILE_TERMINALS = ("iterm2", "wezterm", "mintty")
@@ -39,53 +39,50 @@ class TerminalFeatures(NamedTuple):
 
     def with_reply(self, answer: str) -> "TerminalFeatures":
         """Returns the features updated by a reply; other text changes nothing."""
-        if found := _KITTY_REPLY.fullmatch(answer):
+        if found := _KITTY_REPLY_PATTERN.fullmatch(answer):
             return self._replace(has_kitty=self.has_kitty or found.groups() == (str(QUERY_IMAGE_ID), "OK"))
-        if found := _NAME_REPLY.fullmatch(answer):
+        if found := _NAME_REPLY_PATTERN.fullmatch(answer):
             is_known = found[1].lower().startswith(_INLINE_FILE_TERMINALS)
             return self._replace(name=found[1][:80], has_inline_files=self.has_inline_files or is_known)
-        if found := _ATTRIBUTES_REPLY.fullmatch(answer):
+        if found := _ATTRIBUTES_REPLY_PATTERN.fullmatch(answer):
             return self._replace(has_sixel=self.has_sixel or "4" in found[1].split(";")[1:], is_complete=True)
-        if found := _CELL_SIZE_REPLY.fullmatch(answer):
-            return self._replace(
-                cell_size=_plausible_cell_size(int(found[2]), int(found[1])) or self.cell_size
-            )
-        if found := _ITERM_CELL_SIZE_REPLY.fullmatch(answer):
+        if found := _CELL_SIZE_REPLY_PATTERN.fullmatch(answer):
+            return self._replace(cell_size=_check_cell_size(int(found[2]), int(found[1])) or self.cell_size)
+        if found := _ITERM_CELL_SIZE_REPLY_PATTERN.fullmatch(answer):
             return self._with_iterm_cell_size(found[1], found[2], found[3] or "1")
         return self
 
     def _with_iterm_cell_size(self, height: str, width: str, scale: str) -> "TerminalFeatures":
         try:
-            cell = _plausible_cell_size(
-                round(float(width) * float(scale)), round(float(height) * float(scale))
-            )
+            cell = _check_cell_size(round(float(width) * float(scale)), round(float(height) * float(scale)))
         except (ValueError, OverflowError):
             cell = None
         return self._replace(has_inline_files=True, cell_size=cell or self.cell_size)
 
 
-def _plausible_cell_size(width: int, height: int) -> tuple[int, int] | None:
+def _check_cell_size(width: int, height: int) -> tuple[int, int] | None:
     """Returns a cell size if it is plausible; terminals may report anything."""
     return (width, height) if 2 <= width <= 100 and 4 <= height <= 200 else None
 
 
 def parse_image_reply(answer: str) -> tuple[int, bool]:
     """Returns the id of a transmitted image and whether it can be shown; id 0 if the reply is about something else."""
-    found = _KITTY_REPLY.fullmatch(answer)
+    found = _KITTY_REPLY_PATTERN.fullmatch(answer)
     return (int(found[1]), found[2] == "OK") if found and len(found[1]) < 12 else (0, False)
 
 
-def can_query(env: Mapping[str, str]) -> bool:
+def can_query_terminal(env: Mapping[str, str]) -> bool:
     """Whether queries are safe: some terminals would print them as text."""
     is_mute = (
-        env.get("TERM", "") in ("", *_UNSUPPORTED_TERMINALS) or env.get("TERM_PROGRAM") == "Apple_Terminal"
+        env.get("TERM", "") in ("", *_TERMINALS_WITHOUT_QUERIES)
+        or env.get("TERM_PROGRAM") == "Apple_Terminal"
     )
     return not (
         is_mute or env.get("STY") or (env.get("TERM", "").startswith("screen") and not env.get("TMUX"))
     )
 
 
-def support_queries() -> str:
+def all_support_queries() -> str:
     """Returns all queries; the last one is answered by every terminal."""
     size = "\x1b[16t\x1b]1337;ReportCellSize\x1b\\"
-    return kitty.support_query(QUERY_IMAGE_ID) + "\x1b[>0q" + size + "\x1b[c"
+    return kitty.kitty_support_query(QUERY_IMAGE_ID) + "\x1b[>0q" + size + "\x1b[c"

@@ -4,12 +4,12 @@ import subprocess
 from collections.abc import Mapping
 from typing import NamedTuple
 
-_PANE_FORMAT = (
+_TMUX_PANE_FORMAT = (
     "#{pane_active} #{window_active} #{window_zoomed_flag} #{session_attached} #{allow-passthrough} "
     "#{client_termtype}"
 )
 _TMUX_TIMEOUT = 2.0
-_PASSED_VARIABLES = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TERM", "TMUX", "TMUX_TMPDIR")
+_VARIABLES_PASSED_TO_TMUX = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TERM", "TMUX", "TMUX_TMPDIR")
 
 
 class TmuxPane(NamedTuple):
@@ -21,36 +21,36 @@ class TmuxPane(NamedTuple):
     """Whether the pane is visible; sequences sent while it is hidden are lost."""
     passes_sequences: bool
     """Whether tmux passes sequences to the terminal."""
-    terminal: str
+    terminal_name: str
     """The terminal's name as reported to tmux."""
 
 
-NO_PANE = TmuxPane(is_in_front=False, is_visible=False, passes_sequences=False, terminal="")
+NO_TMUX_PANE = TmuxPane(is_in_front=False, is_visible=False, passes_sequences=False, terminal_name="")
 
 
-def ask_tmux(program: str, pane: str, env: Mapping[str, str]) -> TmuxPane:
+def query_tmux_pane(program: str, pane: str, env: Mapping[str, str]) -> TmuxPane:
     """Asks tmux about a pane. Takes some milliseconds, so call it in a thread."""
-    words = [program, "display-message", "-p", *(("-t", pane) if pane else ()), _PANE_FORMAT]
+    words = [program, "display-message", "-p", *(("-t", pane) if pane else ()), _TMUX_PANE_FORMAT]
     try:
         said = subprocess.run(
             words,
             cwd="/",
-            env={name: env[name] for name in _PASSED_VARIABLES if name in env},
+            env={name: env[name] for name in _VARIABLES_PASSED_TO_TMUX if name in env},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_TMUX_TIMEOUT,
             check=True,
         ).stdout
     except (OSError, subprocess.SubprocessError):
-        return NO_PANE
+        return NO_TMUX_PANE
     try:
         active, window, zoomed, attached, passes, *terminal = said.decode("utf-8", "replace").split()
     except ValueError:
-        return NO_PANE
+        return NO_TMUX_PANE
     is_shown = window == "1" and attached != "0"
     return TmuxPane(
         is_in_front=is_shown and active == "1",
         is_visible=is_shown and (active == "1" or zoomed != "1"),
         passes_sequences=passes in ("on", "all", "1", "2"),
-        terminal=" ".join(terminal),
+        terminal_name=" ".join(terminal),
     )

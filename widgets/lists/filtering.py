@@ -9,11 +9,11 @@ from widgets.lists.rows import ListRow
 RankingOrder = Literal["given", "best"]
 
 
-MIN_ROWS_FOR_ROUGH_RANKING = 300
+MIN_MATCHES_FOR_ROUGH_RANKING = 300
 """The number of matches from which rows are ranked by a cheaper score."""
 
 
-class VisibleRow(NamedTuple):
+class MatchedRow(NamedTuple):
     """A row with its matched characters."""
 
     row: ListRow
@@ -27,16 +27,16 @@ class RowFilter:
     def __init__(self, rows: Sequence[ListRow], order: RankingOrder = "best") -> None:
         self.rows = rows
         self.order: RankingOrder = order
-        self.problem = ""
+        self.query_problem = ""
         self._query = ""
         self._candidates: Sequence[ListRow] = rows
 
-    def apply(self, query: str) -> list[VisibleRow]:
+    def apply_query(self, query: str) -> list[MatchedRow]:
         asked = Query(query.strip())
-        self.problem = asked.problem
+        self.query_problem = asked.problem
         if asked.is_empty:
             self._query, self._candidates = "", self.rows
-            return [VisibleRow(row) for row in self.rows]
+            return [MatchedRow(row) for row in self.rows]
         narrows = self._query and query.startswith(self._query) and _is_plain_query(query)
         candidates = self._candidates if narrows else self.rows
         left = [
@@ -44,13 +44,15 @@ class RowFilter:
         ]
         self._query, self._candidates = query, left
         if self.order == "given":
-            return [VisibleRow(row) for row in left]
-        if len(left) > MIN_ROWS_FOR_ROUGH_RANKING and _is_plain_query(query):
+            return [MatchedRow(row) for row in left]
+        if len(left) > MIN_MATCHES_FOR_ROUGH_RANKING and _is_plain_query(query):
             left.sort(
-                key=lambda row: _rough_rank(row, query) - _secondary_rank(row) + _exact_name_rank(row, query),
+                key=lambda row: (
+                    _rough_match_rank(row, query) - _secondary_rank(row) + _exact_name_rank(row, query)
+                ),
                 reverse=True,
             )
-            return [VisibleRow(row) for row in left]
+            return [MatchedRow(row) for row in left]
         scored = [(asked.match(row.searched, len(row.title)), row) for row in left]
         found = [
             (match.score - _secondary_rank(row) + _exact_name_rank(row, query), match.positions, row)
@@ -58,10 +60,10 @@ class RowFilter:
             if match is not None
         ]
         found.sort(key=lambda item: -item[0])
-        return [VisibleRow(row, places) for _, places, row in found]
+        return [MatchedRow(row, places) for _, places, row in found]
 
 
-def matched_positions(row: ListRow, query: str, *, scatters: bool = True) -> tuple[int, ...]:
+def find_matched_positions(row: ListRow, query: str, *, scatters: bool = True) -> tuple[int, ...]:
     """Returns the positions of matched characters of a visible row."""
     match = Query(query.strip()).match(row.searched, len(row.title) if scatters else 0)
     return match.positions if match else ()
@@ -82,8 +84,8 @@ def _exact_name_rank(row: ListRow, query: str) -> float:
     return 100.0 if word and word in (row.title.lower().lstrip("/"), row.id.lower()) else 0.0
 
 
-def _rough_rank(row: ListRow, query: str) -> float:
-    title, rest = row.title.lower(), f"{row.detail} {row.words}".lower()
+def _rough_match_rank(row: ListRow, query: str) -> float:
+    title, rest = row.title.lower(), f"{row.detail} {row.search_words}".lower()
     score = -len(title) * 0.02
     for word in query.lower().split():
         score += _match_place_score(title, word) or _match_place_score(rest, word) / 2

@@ -16,17 +16,17 @@ from textual.strip import Strip
 
 from widgets import textual_internals as textual_inside
 from widgets.line import RIGHT_MARGIN, RowBuilder, cells, plain_line
-from widgets.lists.filtering import VisibleRow, matched_positions
+from widgets.lists.filtering import MatchedRow, find_matched_positions
 from widgets.lists.rows import ListRow, Tone
 from widgets.readable_styles import readable_style, selected_row_style
 
-TONES: tuple[str, ...] = get_args(Tone)
-_STYLE_NAMES = (*TONES, "match", "prefix", "heading", "mark")
+ALL_TONES: tuple[str, ...] = get_args(Tone)
+_ROW_STYLE_NAMES = (*ALL_TONES, "match", "prefix", "heading", "mark")
 _MAX_CACHED_ROWS = 500
 _BOLD = Style(bold=True)
-MIN_CUT_CELLS = 4
+MIN_CUT_WORD_CELLS = 4
 """The minimum number of cells for a cut word; with less space it is omitted."""
-ROOMY_MIN_ROWS = 16
+MIN_TERMINAL_ROWS_FOR_HEADS = 16
 """Rows of a terminal from which lists show the heads of their columns."""
 MAX_ROW_CELLS = 118
 """The width at which right-aligned text ends on wider pages, unless a row needs more."""
@@ -36,8 +36,8 @@ class VisibleRows(Protocol):
     """The rows of a list: a sequence, or created when they become visible."""
 
     def __len__(self) -> int: ...
-    def __getitem__(self, at: int, /) -> VisibleRow: ...
-    def __iter__(self) -> Iterator[VisibleRow]: ...
+    def __getitem__(self, at: int, /) -> MatchedRow: ...
+    def __iter__(self) -> Iterator[MatchedRow]: ...
 
 
 class RowList(ScrollView, can_focus=False):
@@ -51,7 +51,7 @@ class RowList(ScrollView, can_focus=False):
         Binding("home", "edge(False)", "First", show=False, id="tui.select.first"),
         Binding("end", "edge(True)", "Last", show=False, id="tui.select.last"),
     ]
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"list--{name}" for name in (*_STYLE_NAMES, "cursor")}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"list--{name}" for name in (*_ROW_STYLE_NAMES, "cursor")}
     DEFAULT_CSS = "RowList { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }"
 
     class Moved(Message):
@@ -82,16 +82,16 @@ class RowList(ScrollView, can_focus=False):
         textual_inside.paint_without_frame(self)
         self.title_cells = title_cells
         """The maximum width of titles up to which the text after them is aligned in a column."""
-        self.scatters = scatters
+        self.matches_scattered_letters = scatters
         """Whether the letters of a searched word may be apart."""
-        self.heads = heads
+        self.column_heads = heads
         """The heads of the columns, in a row that does not scroll."""
-        self.shown: VisibleRows = [VisibleRow(row) for row in rows]
-        self.empty = empty
+        self.visible_rows: VisibleRows = [MatchedRow(row) for row in rows]
+        self.empty_text = empty
         self.filter_text = ""
         self._current_index = -1
         self._styles: dict[tuple[str, bool], Style] = {}
-        self._drawn: dict[tuple[int, bool], tuple[VisibleRow, int, Strip]] = {}
+        self._drawn_strips: dict[tuple[int, bool], tuple[MatchedRow, int, Strip]] = {}
         """Cached rows by position and whether the cursor is there: the row, the width and the strip."""
         self.has_marks = False
         self._announced_id: str | None = None
@@ -99,11 +99,13 @@ class RowList(ScrollView, can_focus=False):
 
     # -- calls ---------------------------------------------------------------------------------------------
 
-    def show(self, shown: VisibleRows, *, query: str = "", keep: str = "", is_chosen: bool = True) -> None:
+    def show_rows(
+        self, shown: VisibleRows, *, query: str = "", keep: str = "", is_chosen: bool = True
+    ) -> None:
         """Shows other rows. The cursor goes to the row with the id `keep`, else to the first; with `is_chosen` false
         it is on no
         row until it is moved."""
-        self.shown = shown
+        self.visible_rows = shown
         self.filter_text = query
         self.has_marks = any(item.row.is_checked for item in shown)
         self._current_index = (
@@ -117,10 +119,10 @@ class RowList(ScrollView, can_focus=False):
         self._resize_to_rows()
         self._scroll_to_current()
 
-    def show_lazy(self, shown: VisibleRows, at: int, *, query: str = "") -> None:
+    def show_lazy_rows(self, shown: VisibleRows, at: int, *, query: str = "") -> None:
         """Shows rows that are created when they become visible; none is checked or a heading. The cursor goes to
         `at`."""
-        self.shown = shown
+        self.visible_rows = shown
         self.filter_text = query
         self.has_marks = False
         self._current_index = min(max(0, at), len(shown) - 1)
@@ -129,7 +131,11 @@ class RowList(ScrollView, can_focus=False):
 
     @property
     def current(self) -> ListRow | None:
-        return self.shown[self._current_index].row if 0 <= self._current_index < len(self.shown) else None
+        return (
+            self.visible_rows[self._current_index].row
+            if 0 <= self._current_index < len(self.visible_rows)
+            else None
+        )
 
     @property
     def index(self) -> int:
@@ -137,14 +143,14 @@ class RowList(ScrollView, can_focus=False):
 
     def move_to(self, at: int) -> None:
         """Moves the cursor to a row, or to the nearest one that can be chosen."""
-        if not self.shown:
+        if not self.visible_rows:
             return
-        at = min(max(0, at), len(self.shown) - 1)
+        at = min(max(0, at), len(self.visible_rows) - 1)
         step = 1 if at >= self._current_index else -1
         for direction in (step, -step):
             place = at
-            while 0 <= place < len(self.shown):
-                if not self.shown[place].row.is_heading:
+            while 0 <= place < len(self.visible_rows):
+                if not self.visible_rows[place].row.is_heading:
                     self._set_index(place)
                     return
                 place += direction
@@ -152,7 +158,7 @@ class RowList(ScrollView, can_focus=False):
     # -- drawing -------------------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        self.has_marks = any(item.row.is_checked for item in self.shown)
+        self.has_marks = any(item.row.is_checked for item in self.visible_rows)
         _ = (
             self.vertical_scrollbar
         )  # created now, because most lists need it and creating it later causes another layout
@@ -160,14 +166,14 @@ class RowList(ScrollView, can_focus=False):
         self.call_after_refresh(self._scroll_to_current)
 
     def on_resize(self) -> None:
-        if self.heads is not None:  # they take a row only where there is room
+        if self.column_heads is not None:  # they take a row only where there is room
             self._resize_to_rows()
         self._scroll_to_current()
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._styles = {}
-        self._drawn = {}
+        self._drawn_strips = {}
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
@@ -175,28 +181,34 @@ class RowList(ScrollView, can_focus=False):
 
     def render_line(self, y: int) -> Strip:
         width = self._row_width
-        if y < self.head_height and self.heads is not None:
-            return self._extend_row(self._draw_row(VisibleRow(self.heads), width, is_current=False))
+        if y < self.head_height and self.column_heads is not None:
+            return self._extend_row(self._draw_row(MatchedRow(self.column_heads), width, is_current=False))
         at = self._row_at(y)
-        if not 0 <= at < len(self.shown):
+        if not 0 <= at < len(self.visible_rows):
             line = RowBuilder(width, self._style("text", False))
-            if at == 0 and not self.shown:
-                line.add("  " + self.empty, self._style("muted", False))
+            if at == 0 and not self.visible_rows:
+                line.add("  " + self.empty_text, self._style("muted", False))
             return self._extend_row(line)
-        item, key = self.shown[at], (at, at == self._current_index)
-        kept = self._drawn.get(key)
+        item, key = self.visible_rows[at], (at, at == self._current_index)
+        kept = self._drawn_strips.get(key)
         if kept is not None and kept[0] is item and kept[1] == width:
             return kept[2]
         strip = self._extend_row(self._draw_row(item, width, is_current=key[1]))
-        if len(self._drawn) >= _MAX_CACHED_ROWS:
-            self._drawn.clear()
-        self._drawn[key] = (item, width, strip)
+        if len(self._drawn_strips) >= _MAX_CACHED_ROWS:
+            self._drawn_strips.clear()
+        self._drawn_strips[key] = (item, width, strip)
         return strip
 
     @property
     def head_height(self) -> int:
         """The rows that the heads of the columns take."""
-        return 1 if self.heads is not None and self.shown and self.app.size.height >= ROOMY_MIN_ROWS else 0
+        return (
+            1
+            if self.column_heads is not None
+            and self.visible_rows
+            and self.app.size.height >= MIN_TERMINAL_ROWS_FOR_HEADS
+            else 0
+        )
 
     def _row_at(self, y: int) -> int:
         """Returns the index of the row that is shown in a line of the widget."""
@@ -212,7 +224,7 @@ class RowList(ScrollView, can_focus=False):
         line.width = self.size.width
         return line.strip()
 
-    def _draw_row(self, item: VisibleRow, width: int, *, is_current: bool) -> RowBuilder:
+    def _draw_row(self, item: MatchedRow, width: int, *, is_current: bool) -> RowBuilder:
         row = item.row
         if row.is_heading:
             line = RowBuilder(width, self._style("text", False)).pad(2)
@@ -227,7 +239,7 @@ class RowList(ScrollView, can_focus=False):
         if self.has_marks:
             line.add("✓ " if row.is_checked else "  ", self._style("success", is_current))
         line.add(row.prefix, self._style("prefix", is_current))
-        line.add(row.lead, self._style(row.lead_tone, is_current) + _BOLD)
+        line.add(row.lead_word, self._style(row.lead_tone, is_current) + _BOLD)
         right = plain_line(row.right)
         if cells(right) + 1 > line.remaining_cells // 2:
             right = ""
@@ -236,7 +248,11 @@ class RowList(ScrollView, can_focus=False):
             edge = min(
                 width,
                 max(
-                    edge, line.used + _needed_cells(row, self.title_cells, width) + cells(right) + bool(right)
+                    edge,
+                    line.used
+                    + _count_needed_cells(row, self.title_cells, width)
+                    + cells(right)
+                    + bool(right),
                 ),
             )
         inner = RowBuilder(edge - line.used - cells(right) - 2 if right else line.remaining_cells, base)
@@ -246,19 +262,19 @@ class RowList(ScrollView, can_focus=False):
             line.fill_to(edge - cells(right)).add(right, self._style(row.right_tone, is_current))
         return line.fill_to(width)
 
-    def _draw_text(self, line: RowBuilder, item: VisibleRow, *, is_current: bool) -> None:
+    def _draw_text(self, line: RowBuilder, item: MatchedRow, *, is_current: bool) -> None:
         row = item.row
         title, detail = plain_line(row.title), plain_line(row.detail)
         places = item.matched or (
-            matched_positions(row, self.filter_text, scatters=self.scatters)
-            if self.filter_text and row is not self.heads
+            find_matched_positions(row, self.filter_text, scatters=self.matches_scattered_letters)
+            if self.filter_text and row is not self.column_heads
             else ()
         )
         if title != row.title or detail != row.detail:
             places = ()
         match = self._style("match", is_current)
         tone = "dim" if row.is_disabled else row.tone
-        badges = _badge_cells(row)
+        badges = _count_badge_cells(row)
         piece = RowBuilder(
             line.remaining_cells - min(badges, line.remaining_cells // 2), line.base
         )  # a long title leaves room for the badges
@@ -271,7 +287,7 @@ class RowList(ScrollView, can_focus=False):
         if self.title_cells and (row.badges or detail):
             line.fill_to(min(self.title_cells, _max_title_cells(self._row_width, bool(detail))))
         for badge in row.badges:
-            if line.remaining_cells - badge.gap < min(MIN_CUT_CELLS, cells(plain_line(badge.text))):
+            if line.remaining_cells - badge.gap < min(MIN_CUT_WORD_CELLS, cells(plain_line(badge.text))):
                 return
             line.pad(badge.gap).add_with_diffstat(
                 plain_line(badge.text),
@@ -279,7 +295,7 @@ class RowList(ScrollView, can_focus=False):
                 self._style("success", is_current),
                 self._style("error", is_current),
             )
-        if detail and line.remaining_cells - 2 >= min(MIN_CUT_CELLS, cells(detail)):
+        if detail and line.remaining_cells - 2 >= min(MIN_CUT_WORD_CELLS, cells(detail)):
             start = len(title) + 1
             ours = [at - start for at in places if start <= at < start + len(detail)]
             line.add("  ").add_highlighted(detail, ours, self._style("muted", is_current), match)
@@ -297,35 +313,39 @@ class RowList(ScrollView, can_focus=False):
         return found
 
     def _resize_to_rows(self) -> None:
-        self._drawn.clear()
-        self.virtual_size = Size(1, len(self.shown) + self.head_height)  # it never scrolls sideways
+        self._drawn_strips.clear()
+        self.virtual_size = Size(1, len(self.visible_rows) + self.head_height)  # it never scrolls sideways
         self.refresh()
 
     # -- moving --------------------------------------------------------------------------------------------
 
     def action_move(self, delta: int) -> None:
-        if not self.shown:
+        if not self.visible_rows:
             return
         at = self._current_index + delta
-        while 0 <= at < len(self.shown) and self.shown[at].row.is_heading:
+        while 0 <= at < len(self.visible_rows) and self.visible_rows[at].row.is_heading:
             at += delta
-        if not 0 <= at < len(self.shown):  # wraps around at the end
-            at = 0 if delta > 0 else len(self.shown) - 1
+        if not 0 <= at < len(self.visible_rows):  # wraps around at the end
+            at = 0 if delta > 0 else len(self.visible_rows) - 1
         self.move_to(at)
 
     def action_page(self, direction: int) -> None:
         self.move_to(self._current_index + direction * max(1, self.size.height - self.head_height - 1))
 
     def action_edge(self, is_end: bool) -> None:
-        self.move_to(len(self.shown) - 1 if is_end else 0)
+        self.move_to(len(self.visible_rows) - 1 if is_end else 0)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         at = self._row_at(event.y)
-        if event.y >= self.head_height and 0 <= at < len(self.shown) and not self.shown[at].row.is_heading:
+        if (
+            event.y >= self.head_height
+            and 0 <= at < len(self.visible_rows)
+            and not self.visible_rows[at].row.is_heading
+        ):
             is_same = at == self._current_index
             self._set_index(at)
             if is_same:
-                self.post_message(self.Chosen(self.shown[at].row))
+                self.post_message(self.Chosen(self.visible_rows[at].row))
 
     def _set_index(self, at: int) -> None:
         self._current_index = at
@@ -337,7 +357,7 @@ class RowList(ScrollView, can_focus=False):
         if self._current_index >= 0 and height > 0:
             top = self.scroll_offset.y
             at = self._current_index
-            while at > 0 and self.shown[at - 1].row.is_heading:
+            while at > 0 and self.visible_rows[at - 1].row.is_heading:
                 at -= 1
             if at < top:
                 self.scroll_to(y=at, animate=False, immediate=True)
@@ -349,36 +369,38 @@ class RowList(ScrollView, can_focus=False):
             self.post_message(self.Moved(row))
 
     def _first_selectable(self) -> int:
-        checked = [at for at, item in enumerate(self.shown) if item.row.is_checked and not self.filter_text]
+        checked = [
+            at for at, item in enumerate(self.visible_rows) if item.row.is_checked and not self.filter_text
+        ]
         if checked:
             return checked[0]
-        return next((at for at, item in enumerate(self.shown) if not item.row.is_heading), -1)
+        return next((at for at, item in enumerate(self.visible_rows) if not item.row.is_heading), -1)
 
 
-def cut_texts(rows: RowList, row: ListRow, width: int) -> list[str]:
+def find_cut_texts(rows: RowList, row: ListRow, width: int) -> list[str]:
     """Returns the texts of a row that do not fit into the width."""
     right = plain_line(row.right)
     room = width - 2 - 2 * rows.has_marks - cells(row.before)
     has_right = cells(right) + 1 <= room // 2
     inner = room - (cells(right) + 2 if right and has_right else 0)
     out = [] if has_right or not right else [right]
-    if _needed_cells(row, rows.title_cells, width) > inner:
+    if _count_needed_cells(row, rows.title_cells, width) > inner:
         title = plain_line(row.title)
         rest = plain_line(row.detail) or " · ".join(plain_line(badge.text).strip() for badge in row.badges)
-        has_title = cells(title) <= inner - min(_badge_cells(row), inner // 2)
+        has_title = cells(title) <= inner - min(_count_badge_cells(row), inner // 2)
         out[:0] = filter(None, ("" if has_title else title, rest))
     return out
 
 
-def _needed_cells(row: ListRow, title_cells: int, width: int) -> int:
+def _count_needed_cells(row: ListRow, title_cells: int, width: int) -> int:
     """Returns the cells that a row's text needs without being cut."""
     title, detail = cells(plain_line(row.title)), cells(plain_line(row.detail))
     if title_cells and (row.badges or detail):
         title = max(title, min(title_cells, _max_title_cells(width, bool(detail))))
-    return title + _badge_cells(row) + (detail + 2 if detail else 0)
+    return title + _count_badge_cells(row) + (detail + 2 if detail else 0)
 
 
-def _badge_cells(row: ListRow) -> int:
+def _count_badge_cells(row: ListRow) -> int:
     return sum(cells(plain_line(badge.text)) + badge.gap for badge in row.badges)
 
 

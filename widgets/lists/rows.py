@@ -38,7 +38,7 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     title: str
     prefix: str = ""
     """Shown before the title, never searched: tree connectors, a mark."""
-    lead: str = ""
+    lead_word: str = ""
     """A word before the title in its own colour, never searched: a verb, the speaker."""
     lead_tone: Tone = "muted"
     detail: str = ""
@@ -53,7 +53,7 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     is_heading: bool = False
     """A heading of the rows below; cannot be chosen."""
     is_disabled: bool = False
-    words: str = ""
+    search_words: str = ""
     """Additional search text that is not shown."""
     is_secondary: bool = False
     """Whether the row is ranked after other rows that match equally well."""
@@ -61,14 +61,14 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def before(self) -> str:
         """What stands before the title."""
-        return self.prefix + self.lead
+        return self.prefix + self.lead_word
 
     @property
     def searched(self) -> str:
-        return f"{self.title} {self.detail} {self.words}"
+        return f"{self.title} {self.detail} {self.search_words}"
 
 
-def column_heads(
+def make_column_heads(
     title: str, *, badges: Sequence[str] = (), detail: str = "", right: str = "", prefix: str = ""
 ) -> ListRow:
     """Returns the heads of a list's columns, aligned as the rows' texts are."""
@@ -94,7 +94,7 @@ def with_headings(rows: Iterable[tuple[str, ListRow]]) -> list[ListRow]:
     return out
 
 
-def with_blank_rows(rows: Sequence[ListRow]) -> tuple[ListRow, ...]:
+def insert_blank_rows(rows: Sequence[ListRow]) -> tuple[ListRow, ...]:
     """Inserts a blank row above each heading but the first."""
     out: list[ListRow] = []
     for row in rows:

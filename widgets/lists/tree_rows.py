@@ -10,15 +10,15 @@ from typing import Literal, get_args
 import msgspec
 
 from widgets.fuzzy import Query
-from widgets.lists.filtering import VisibleRow
+from widgets.lists.filtering import MatchedRow
 from widgets.lists.rows import Badge, ListRow, Tone
 
 EntryKind = Literal[
     "user", "assistant", "tool", "shell", "compaction", "summary", "custom", "change", "label"
 ]
 TreeFilter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
-FILTERS: tuple[TreeFilter, ...] = ("default", "no-tools", "user-only", "labeled-only", "all")
-FILTER_NAMES: dict[TreeFilter, str] = {
+TREE_FILTERS: tuple[TreeFilter, ...] = ("default", "no-tools", "user-only", "labeled-only", "all")
+TREE_FILTER_NAMES: dict[TreeFilter, str] = {
     "default": "prompts, answers and tools",
     "no-tools": "no tools",
     "user-only": "prompts only",
@@ -26,16 +26,16 @@ FILTER_NAMES: dict[TreeFilter, str] = {
     "all": "everything",
 }
 _CONVERSATION_KINDS: tuple[EntryKind, ...] = ("user", "assistant", "compaction", "summary")
-_KINDS_SHOWN: dict[TreeFilter, tuple[EntryKind, ...]] = {
+_KINDS_SHOWN_BY_FILTER: dict[TreeFilter, tuple[EntryKind, ...]] = {
     "default": (*_CONVERSATION_KINDS, "tool", "shell"),
     "no-tools": _CONVERSATION_KINDS,
     "user-only": ("user",),
     "all": get_args(EntryKind),
 }
-_MAX_DEPTH = 36
-_SPEAKERS: dict[str, str] = {"user": "you: "}
+_MAX_INDENT_DEPTH = 36
+_SPEAKER_PREFIX_BY_KIND: dict[str, str] = {"user": "you: "}
 """Names of speakers, since colours alone are not visible on every terminal."""
-_KIND_TONES: dict[str, Tone] = {
+_TONE_BY_KIND: dict[str, Tone] = {
     "user": "strong",
     "assistant": "text",
     "compaction": "warning",
@@ -90,19 +90,21 @@ class EntryTree:
         self.entries = list(entries)
         self._describe = describe
         self._described: dict[str, TreeEntry] = {}
-        self.by_id = {entry.id: entry for entry in entries}
-        self.leaf = self._nearest_conversation_entry(leaf)
-        self.path: set[str] = set()
-        at = self.leaf
-        while at is not None and at not in self.path:
-            self.path.add(at)
-            at = self.by_id[at].parent if at in self.by_id else None
+        self.entry_by_id = {entry.id: entry for entry in entries}
+        self.current_entry_id = self._nearest_conversation_entry(leaf)
+        self.path_entry_ids: set[str] = set()
+        at = self.current_entry_id
+        while at is not None and at not in self.path_entry_ids:
+            self.path_entry_ids.add(at)
+            at = self.entry_by_id[at].parent if at in self.entry_by_id else None
 
     def _nearest_conversation_entry(self, leaf: str | None) -> str | None:
         """Returns the current message for the user: labels and model changes after it are skipped."""
-        while (entry := self.by_id.get(leaf or "")) and entry.kind in ("label", "change") and entry.parent:
+        while (
+            (entry := self.entry_by_id.get(leaf or "")) and entry.kind in ("label", "change") and entry.parent
+        ):
             leaf = entry.parent
-        return leaf if leaf in self.by_id else None
+        return leaf if leaf in self.entry_by_id else None
 
     def visible_lines(
         self, kind: TreeFilter = "default", query: str = "", folded: frozenset[str] = frozenset()
@@ -133,21 +135,23 @@ class EntryTree:
 
     def list_row(self, line: TreeLine, *, shows_time: bool = False) -> ListRow:
         entry = self._describe_entry(line.entry)
-        mark = "• " if entry.id in self.path else "  "
+        mark = "• " if entry.id in self.path_entry_ids else "  "
         fold = f"▸{line.hidden_count} " if line.is_folded else ""
-        prefix = line.prefix if len(line.prefix) <= _MAX_DEPTH else "…" + line.prefix[-_MAX_DEPTH:]
+        prefix = (
+            line.prefix if len(line.prefix) <= _MAX_INDENT_DEPTH else "…" + line.prefix[-_MAX_INDENT_DEPTH:]
+        )
         label = (Badge(text=f"[{entry.label}]", tone="success"),) if entry.label else ()
-        here = (Badge(text="← here", tone="accent"),) if entry.id == self.leaf else ()
+        here = (Badge(text="← here", tone="accent"),) if entry.id == self.current_entry_id else ()
         return ListRow(
             id=entry.id,
             title=entry.text[:500],
             prefix=prefix + mark + fold,
-            lead=_SPEAKERS.get(entry.kind, entry.lead),
-            lead_tone="accent" if entry.kind in _SPEAKERS else entry.lead_tone,
+            lead_word=_SPEAKER_PREFIX_BY_KIND.get(entry.kind, entry.lead),
+            lead_tone="accent" if entry.kind in _SPEAKER_PREFIX_BY_KIND else entry.lead_tone,
             badges=(*here, *label, *entry.badges),
             right=time_of_day(entry.time) if shows_time else "",
-            tone=_KIND_TONES.get(entry.kind, "muted") if not entry.is_minor else "dim",
-            words=entry.label,
+            tone=_TONE_BY_KIND.get(entry.kind, "muted") if not entry.is_minor else "dim",
+            search_words=entry.label,
         )
 
     def _describe_entry(self, entry: TreeEntry) -> TreeEntry:
@@ -164,14 +168,16 @@ class EntryTree:
         if kind == "labeled-only":
             of_kind: Callable[[TreeEntry], bool] = lambda entry: bool(entry.label)  # noqa: E731
         else:
-            kinds, leaf = _KINDS_SHOWN[kind], self.leaf if asked is None else None
+            kinds, leaf = _KINDS_SHOWN_BY_FILTER[kind], self.current_entry_id if asked is None else None
             minor = kind in ("user-only", "all")
             of_kind = lambda entry: (  # noqa: E731
                 (entry.kind in kinds and (minor or not entry.is_minor)) or entry.id == leaf
             )
-        return of_kind if asked is None else lambda entry: of_kind(entry) and self._matches(entry, asked)
+        return (
+            of_kind if asked is None else lambda entry: of_kind(entry) and self._matches_query(entry, asked)
+        )
 
-    def _matches(self, entry: TreeEntry, asked: Query) -> bool:
+    def _matches_query(self, entry: TreeEntry, asked: Query) -> bool:
         entry = self._describe_entry(entry)
         return asked.is_match(f"{entry.lead}{entry.text} {entry.label}", 0)
 
@@ -200,19 +206,19 @@ class TreeRows:
         self._tree = tree
         self._lines = lines
         self._shows_time = shows_time
-        self._created: dict[int, VisibleRow] = {}
+        self._created: dict[int, MatchedRow] = {}
 
     def __len__(self) -> int:
         return len(self._lines)
 
-    def __getitem__(self, at: int) -> VisibleRow:
+    def __getitem__(self, at: int) -> MatchedRow:
         found = self._created.get(at)
         if found is None:
             row = self._tree.list_row(self._lines[at], shows_time=self._shows_time)
-            found = self._created[at] = VisibleRow(row)
+            found = self._created[at] = MatchedRow(row)
         return found
 
-    def __iter__(self) -> Iterator[VisibleRow]:
+    def __iter__(self) -> Iterator[MatchedRow]:
         return (self[at] for at in range(len(self)))
 
 

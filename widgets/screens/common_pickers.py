@@ -6,7 +6,7 @@ from typing import ClassVar
 from textual import events
 from textual.binding import BindingType
 
-from widgets.editor.chips import UnsentPrompt, text_with_labels
+from widgets.editor.chips import UnsentPrompt, draft_text_with_labels
 from widgets.key_labels import key_name
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import Badge, ListRow, with_headings
@@ -28,7 +28,7 @@ def palette_screen(actions: Sequence[ActionRow]) -> PickerScreen:
                 detail=action.detail,
                 right=", ".join(map(key_name, action.keys)),
                 right_tone="accent",
-                words=f"{action.id} {action.group} {action.words}",
+                search_words=f"{action.id} {action.group} {action.words}",
             ),
         )
         for action in actions
@@ -49,7 +49,7 @@ def hotkeys_screen(actions: Sequence[ActionRow], *, note: str = "", current: str
             right=", ".join(map(key_name, action.keys)) or "no key",
             right_tone="accent" if action.keys else "dim",
             badges=tuple(badges),
-            words=f"{action.group} {action.id} {' '.join(action.keys)}",
+            search_words=f"{action.group} {action.id} {' '.join(action.keys)}",
         )
         rows.append((action.group, row))
     return PickerScreen(
@@ -62,11 +62,11 @@ def history_screen(entries: Sequence[UnsentPrompt]) -> PickerScreen:
     `entries`."""
     newest: dict[str, int] = {}
     for number, entry in enumerate(entries):
-        newest.setdefault(text_with_labels(entry), number)
+        newest.setdefault(draft_text_with_labels(entry), number)
     rows = [ListRow(id=str(number), title=" ".join(text.split())[:400]) for text, number in newest.items()]
 
     def preview(row: ListRow) -> PreviewText:
-        return PreviewText(parts=(PreviewPart(text=text_with_labels(entries[int(row.id)])),))
+        return PreviewText(parts=(PreviewPart(text=draft_text_with_labels(entries[int(row.id)])),))
 
     return PickerScreen("Older prompts", rows, order="given", choose="insert", preview=preview)
 

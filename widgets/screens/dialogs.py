@@ -19,7 +19,7 @@ from widgets.editor.chips import UnsentPrompt
 from widgets.editor.line_input import LineInput
 from widgets.editor.prompt import PromptEditor
 from widgets.line import cells
-from widgets.lists.filtering import VisibleRow
+from widgets.lists.filtering import MatchedRow
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
 from widgets.screens.preview import Preview, PreviewText, make_preview
@@ -137,12 +137,12 @@ class QuestionScreen(DialogScreen[ListRow | None]):
 
     def compose_question(self) -> ComposeResult:
         rows = [
-            VisibleRow(msgspec.structs.replace(row, prefix=f"{number} ") if len(self.answers) < 10 else row)
+            MatchedRow(msgspec.structs.replace(row, prefix=f"{number} ") if len(self.answers) < 10 else row)
             for number, row in enumerate(self.answers, 1)
         ]
         titles = [cells(row.row.title) for row in rows if row.row.detail]
         answers = RowList(title_cells=max(titles, default=0), id="rows")
-        answers.shown = rows
+        answers.visible_rows = rows
         answers.styles.height = max(1, min(len(rows), _MAX_ANSWER_ROWS))
         yield answers
 
@@ -173,7 +173,7 @@ class QuestionScreen(DialogScreen[ListRow | None]):
         super().on_mount()
         self._armed_at = self._clock() + (MIN_VISIBLE_SECONDS if self._grace else 0.0)
         answers = self.query_one("#rows", RowList)
-        answers.show(answers.shown)
+        answers.show_rows(answers.visible_rows)
 
     def on_key(self, event: events.Key) -> None:
         if event.key in self.IMMEDIATE_KEYS:
@@ -314,7 +314,7 @@ class TextEditScreen(DialogScreen[str | None]):
         self._editor = PromptEditor(id="editor")
         self._prefill = prefill
         self._is_for_reading = is_for_reading
-        self._editor.surface.is_below_rule = not text
+        self._editor.surface.has_shared_upper_rule = not text
         if is_for_reading:
             self._editor.surface.screen_share = 2 / 3
 

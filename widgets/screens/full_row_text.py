@@ -1,7 +1,7 @@
 """Shows the full text of the list's current row below the list if the row is cut."""
 
 from widgets.line import RIGHT_MARGIN
-from widgets.lists.row_list import RowList, cut_texts
+from widgets.lists.row_list import RowList, find_cut_texts
 from widgets.lists.rows import ListRow
 from widgets.screens.preview import Preview, PreviewPart, PreviewText, count_rows
 
@@ -20,7 +20,7 @@ class FullRowText(Preview):
         if is_told or height < ROOMY_MIN_ROWS:
             self.display = False
             return
-        choices = (item.row for item in rows.shown if not item.row.is_heading)
+        choices = (item.row for item in rows.visible_rows if not item.row.is_heading)
         needs = max(
             (count_rows(told, width) for row in choices if (told := _cut_text(rows, row, width)).parts),
             default=0,
@@ -39,6 +39,6 @@ class FullRowText(Preview):
 def _cut_text(rows: RowList, row: ListRow, width: int) -> PreviewText:
     return PreviewText(
         parts=tuple(
-            PreviewPart(text=text, tone="muted") for text in cut_texts(rows, row, width - RIGHT_MARGIN)
+            PreviewPart(text=text, tone="muted") for text in find_cut_texts(rows, row, width - RIGHT_MARGIN)
         )
     )

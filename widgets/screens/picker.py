@@ -14,9 +14,9 @@ from textual.widget import Widget
 
 from widgets.editor.line_input import LineInput
 from widgets.line import cells
-from widgets.lists.filtering import RankingOrder, RowFilter, VisibleRow
+from widgets.lists.filtering import MatchedRow, RankingOrder, RowFilter
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import ListRow, with_blank_rows
+from widgets.lists.rows import ListRow, insert_blank_rows
 from widgets.screens.full_row_text import FullRowText
 from widgets.screens.preview import Preview, PreviewText
 from widgets.screens.requests import ScreenRequest
@@ -124,7 +124,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         computed if it names keys. `heads`: the heads of the columns. `below`: widgets below the list."""
         super().__init__(classes="full-height" if is_full_height else None)
         self._title = title
-        self._rows = with_blank_rows(rows)
+        self._rows = insert_blank_rows(rows)
         self._query = query
         self._placeholder = placeholder
         self._empty = empty if callable(empty) else lambda own: empty
@@ -175,7 +175,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         if not self.is_there:
             return
         keep = current or (self.row.id if self.row else "")
-        self._rows = with_blank_rows(rows)
+        self._rows = insert_blank_rows(rows)
         self._filter = RowFilter(self._rows, self._order)
         self._title = self._title if title is None else title
         self._note = self._note if note is None else note
@@ -292,30 +292,30 @@ class PickerScreen(SheetScreen[Picked | None]):
 
     def _apply(self, keep: str = "") -> None:
         query, is_brief = self.filter_text, self._row_numbers.enable_for(self._rows)
-        shown = self.adjust_rows(self._filter.apply(query if self._filters else ""))
+        shown = self.adjust_rows(self._filter.apply_query(query if self._filters else ""))
         self.query_one("#filter", LineInput).display = self.IS_SEARCHED and not is_brief
         rows = self.query_one(RowList)
-        rows.heads = (
+        rows.column_heads = (
             _heads_beside_numbers(self._heads) if self._heads is not None and is_brief else self._heads
         )
-        rows.show(_number_rows(shown) if is_brief else shown, query=query, keep=keep)
+        rows.show_rows(_number_rows(shown) if is_brief else shown, query=query, keep=keep)
         self._fit()
         self._update_count()
         needing = {action.id for action in self.ACTIONS if action.needs_row} | {"tui.select.confirm"}
         hints = [hint for hint in self.hints() if self.row is not None or hint.id not in needing]
         self.query_one("#keys", KeyHints).show(hints)
 
-    def adjust_rows(self, shown: list[VisibleRow]) -> list[VisibleRow]:
+    def adjust_rows(self, shown: list[MatchedRow]) -> list[MatchedRow]:
         """Adjusts the visible rows to each other; subclasses override it."""
         return shown
 
     def _update_count(self) -> None:
-        shown = sum(not item.row.is_heading for item in self.query_one(RowList).shown)
+        shown = sum(not item.row.is_heading for item in self.query_one(RowList).visible_rows)
         total = sum(not row.is_heading for row in self._rows)
         count = f"{total:,}" if shown == total else f"{shown:,} of {total:,}"
         if self._row_numbers.enable_for(self._rows) or (shown == total and not self.IS_COUNTED):
             count = ""
-        note = self._filter.problem or self._note
+        note = self._filter.query_problem or self._note
         self.query_one(RuleTitle).show(title=self._title, note=" · ".join(filter(None, (note, count))))
 
     def on_line_input_changed(self, event: LineInput.Changed) -> None:
@@ -382,8 +382,8 @@ def _heads_beside_numbers(heads: ListRow) -> ListRow:
     return msgspec.structs.replace(heads, prefix=f"  {heads.prefix}")
 
 
-def _number_rows(shown: Sequence[VisibleRow]) -> list[VisibleRow]:
-    out: list[VisibleRow] = []
+def _number_rows(shown: Sequence[MatchedRow]) -> list[MatchedRow]:
+    out: list[MatchedRow] = []
     number = 0
     for item in shown:
         if not item.row.is_heading:

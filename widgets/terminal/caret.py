@@ -10,11 +10,11 @@ from textual.widget import Widget
 
 from widgets import textual_internals as textual_inside
 
-_STEADY_BLOCK, _BLINKING_BLOCK = "\x1b[2 q", "\x1b[1 q"
-_STEADY_BAR, _BLINKING_BAR = "\x1b[6 q", "\x1b[5 q"
-_SHOW_CURSOR = "\x1b[?25h"
-_HIDE_CURSOR = "\x1b[?25l"
-_DEFAULT_SHAPE = "\x1b[0 q"
+_STEADY_BLOCK_SEQUENCE, _BLINKING_BLOCK_SEQUENCE = "\x1b[2 q", "\x1b[1 q"
+_STEADY_BAR_SEQUENCE, _BLINKING_BAR_SEQUENCE = "\x1b[6 q", "\x1b[5 q"
+_SHOW_CURSOR_SEQUENCE = "\x1b[?25h"
+_HIDE_CURSOR_SEQUENCE = "\x1b[?25l"
+_DEFAULT_CURSOR_SHAPE_SEQUENCE = "\x1b[0 q"
 
 
 def must_draw_caret(widget: Widget) -> bool:
@@ -22,38 +22,43 @@ def must_draw_caret(widget: Widget) -> bool:
     return widget.app.is_headless
 
 
-def show(widget: Widget, *, blinks: bool = False, is_bar: bool = False) -> None:
+def show_terminal_cursor(widget: Widget, *, blinks: bool = False, is_bar: bool = False) -> None:
     """Shows the terminal's cursor: a bar between characters, or a block on one."""
-    block = _BLINKING_BLOCK if blinks else _STEADY_BLOCK
-    bar = _BLINKING_BAR if blinks else _STEADY_BAR
-    _write(widget, (bar if is_bar else block) + _SHOW_CURSOR)
+    block = _BLINKING_BLOCK_SEQUENCE if blinks else _STEADY_BLOCK_SEQUENCE
+    bar = _BLINKING_BAR_SEQUENCE if blinks else _STEADY_BAR_SEQUENCE
+    _write_to_terminal(widget, (bar if is_bar else block) + _SHOW_CURSOR_SEQUENCE)
 
 
-def hide(widget: Widget) -> None:
+def hide_terminal_cursor(widget: Widget) -> None:
     """Hides the cursor; when the application ends, shows it in the shell's shape instead."""
     is_leaving = widget.app.return_code is not None or not widget.app.is_running
-    _write(widget, _DEFAULT_SHAPE if is_leaving else _HIDE_CURSOR + _DEFAULT_SHAPE)
+    _write_to_terminal(
+        widget,
+        _DEFAULT_CURSOR_SHAPE_SEQUENCE
+        if is_leaving
+        else _HIDE_CURSOR_SEQUENCE + _DEFAULT_CURSOR_SHAPE_SEQUENCE,
+    )
 
 
-def follow_suspension(
+def show_cursor_after_suspension(
     widget: Widget, *, blinks: Callable[[], bool] = lambda: False, is_bar: Callable[[], bool] = lambda: False
 ) -> None:
     """Shows the cursor again after the application returns from the background."""
 
     def shown_again(_: object) -> None:
         if widget.has_focus:
-            show(widget, blinks=blinks(), is_bar=is_bar())
+            show_terminal_cursor(widget, blinks=blinks(), is_bar=is_bar())
 
     widget.app.app_resume_signal.subscribe(widget, shown_again, immediate=True)
 
 
-def place(widget: Widget, x: int, y: int) -> None:
+def place_terminal_cursor(widget: Widget, x: int, y: int) -> None:
     """Sets the caret's position in the widget; the next paint moves the cursor there."""
     region = widget.content_region
     widget.app.cursor_position = Offset(region.x + x, region.y + y)
 
 
-def _write(widget: Widget, sequence: str) -> None:
+def _write_to_terminal(widget: Widget, sequence: str) -> None:
     driver = textual_inside.driver_of(widget.app)
     if driver is not None and not widget.app.is_headless:
         driver.write(sequence)

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import msgspec
 
-from widgets.editor.chips import Attachment
+from widgets.editor.chips import ImageAttachment
 from widgets.editor.images import image_from_bytes
 from widgets.terminal.terminal_control import wrap_for_multiplexer
 
-MAX_OSC52_CHARS = 74_000
+MAX_OSC52_BASE64_CHARS = 74_000
 """The maximum base64 length that common terminals accept; they cut or drop longer text."""
-PROGRAM_TIMEOUT = 3.0
+CLIPBOARD_PROGRAM_TIMEOUT = 3.0
 
 
 class CopyOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,10 +45,14 @@ def osc52_sequence(text: str, env: Mapping[str, str] = os.environ, *, target: st
     """Returns the sequence that sets the terminal's clipboard (`c`) or selection (`p`); empty if the
     text is too long."""
     data = base64.b64encode(text.encode(errors="replace")).decode()
-    return wrap_for_multiplexer(f"\x1b]52;{target};{data}\x1b\\", env) if len(data) <= MAX_OSC52_CHARS else ""
+    return (
+        wrap_for_multiplexer(f"\x1b]52;{target};{data}\x1b\\", env)
+        if len(data) <= MAX_OSC52_BASE64_CHARS
+        else ""
+    )
 
 
-def copy(
+def copy_to_clipboard(
     text: str,
     write: Callable[[str], None] | None,
     *,
@@ -61,7 +65,7 @@ def copy(
 
     Runs programs, so call it in a thread."""
     by = ""
-    for command in _copy_commands(env):
+    for command in _list_copy_commands(env):
         program = find(command[0])
         if program and _copy_with_program((program, *command[1:]), text, env):
             by = command[0]
@@ -79,28 +83,28 @@ def copy(
     return CopyOutcome(fallback_path=fallback)
 
 
-def paste(
+def read_clipboard(
     *, env: Mapping[str, str] = os.environ, find: Callable[[str], str | None] = shutil.which
-) -> Attachment | str | None:
+) -> ImageAttachment | str | None:
     """Returns the system clipboard's image or text; None if it is empty or unreadable. Call it in a
     thread."""
-    for image_command, text_command in _paste_commands(env):
+    for image_command, text_command in _list_paste_commands(env):
         program = find(text_command[0])
         if not program:
             continue
         image_program = find(image_command[0]) if image_command else None
         if image_program:
-            data = _command_output((image_program, *image_command[1:]), env)
+            data = _run_for_output((image_program, *image_command[1:]), env)
             image = image_from_bytes(data, "clipboard") if data else None
             if image is not None:
                 return image
-        data = _command_output((program, *text_command[1:]), env)
+        data = _run_for_output((program, *text_command[1:]), env)
         if data:
             return data.decode(errors="replace")
     return None
 
 
-def _copy_commands(env: Mapping[str, str]) -> list[Sequence[str]]:
+def _list_copy_commands(env: Mapping[str, str]) -> list[Sequence[str]]:
     tmux: list[Sequence[str]] = [("tmux", "load-buffer", "-w", "-")] if env.get("TMUX") else []
     """Commands for tmux, which by default does not pass on wrapped sequences (`allow-passthrough`)."""
     if sys.platform == "darwin":
@@ -117,7 +121,7 @@ def _copy_commands(env: Mapping[str, str]) -> list[Sequence[str]]:
     return [*found, *tmux]
 
 
-def _paste_commands(env: Mapping[str, str]) -> list[tuple[Sequence[str], Sequence[str]]]:
+def _list_paste_commands(env: Mapping[str, str]) -> list[tuple[Sequence[str], Sequence[str]]]:
     if sys.platform == "darwin":
         return [(("pngpaste", "-"), ("pbpaste",))]
     found: list[tuple[Sequence[str], Sequence[str]]] = []
@@ -139,7 +143,7 @@ def _copy_with_program(command: Sequence[str], text: str, env: Mapping[str, str]
             input=text.encode(errors="replace"),
             stdout=subprocess.DEVNULL,  # the program keeps running and would hold a pipe open
             stderr=subprocess.DEVNULL,
-            timeout=PROGRAM_TIMEOUT,
+            timeout=CLIPBOARD_PROGRAM_TIMEOUT,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
@@ -147,9 +151,11 @@ def _copy_with_program(command: Sequence[str], text: str, env: Mapping[str, str]
     return done.returncode == 0
 
 
-def _command_output(command: Sequence[str], env: Mapping[str, str]) -> bytes:
+def _run_for_output(command: Sequence[str], env: Mapping[str, str]) -> bytes:
     try:
-        done = subprocess.run(command, env=env, capture_output=True, timeout=PROGRAM_TIMEOUT, check=False)
+        done = subprocess.run(
+            command, env=env, capture_output=True, timeout=CLIPBOARD_PROGRAM_TIMEOUT, check=False
+        )
         return done.stdout
     except (OSError, subprocess.TimeoutExpired):
         return b""

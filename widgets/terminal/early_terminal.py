@@ -15,9 +15,9 @@ module."""
 if TYPE_CHECKING:
     from typing import Any
 
-_INPUT_FLAGS, _LOCAL_FLAGS, _CHARACTERS = 0, 3, 6
+_TERMIOS_INPUT_FLAGS, _TERMIOS_LOCAL_FLAGS, _TERMIOS_CHARACTERS = 0, 3, 6
 """Indexes in the list that `tcgetattr` returns."""
-_ENTER_SCREEN, _LEAVE_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l\x1b[?25h"
+_ENTER_SCREEN_SEQUENCE, _LEAVE_SCREEN_SEQUENCE = b"\x1b[?1049h", b"\x1b[?1049l\x1b[?25h"
 _BACKGROUND_QUERY = b"\x1b]11;?\x1b\\\x1b[c"
 """Queries for the background colour, followed by one that every terminal answers last."""
 
@@ -51,12 +51,12 @@ class EarlyTerminal:
     """Stores input without echo between `hold` and `end`, which must be called."""
 
     def __init__(self) -> None:
-        self.attributes: Any = None
+        self.terminal_attributes: Any = None
         """The terminal's original attributes."""
-        self.asked_at = 0.0
-        self.is_drawn = False
+        self.background_asked_at = 0.0
+        self.is_launch_frame_drawn = False
         """Whether a launch frame is on the alternate screen, which has no other owner yet."""
-        self.is_given_back = False
+        self.is_terminal_restored = False
         """Whether the page's driver has restored every mode; a second time would reset modes of a surrounding
         program."""
         self._handle = -1
@@ -69,18 +69,22 @@ class EarlyTerminal:
         self._reader: threading.Thread | None = None
 
     def page_started(self) -> None:
-        self.is_given_back = False
+        self.is_terminal_restored = False
 
     def page_stopped(self) -> None:
-        self.is_given_back = True
+        self.is_terminal_restored = True
 
     @property
-    def is_held(self) -> bool:
+    def is_holding_terminal(self) -> bool:
         return self._handle >= 0
 
-    def take_over(self) -> None:
+    def take_over_terminal(self) -> None:
         """Takes over the terminal; does nothing if there is none."""
-        if self.is_held or sys.platform == "win32" or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        if (
+            self.is_holding_terminal
+            or sys.platform == "win32"
+            or not (sys.stdin.isatty() and sys.stdout.isatty())
+        ):
             return
         import termios  # noqa: PLC0415  (not on every system)
 
@@ -88,10 +92,12 @@ class EarlyTerminal:
         try:
             before = termios.tcgetattr(handle)
             held = termios.tcgetattr(handle)
-            held[_INPUT_FLAGS] &= ~termios.ICRNL  # Enter stays a carriage return
-            held[_LOCAL_FLAGS] &= ~(termios.ECHO | termios.ICANON)  # but Ctrl+C still ends the program
-            held[_CHARACTERS][termios.VMIN] = 1
-            self.attributes, self._handle, self.asked_at = (
+            held[_TERMIOS_INPUT_FLAGS] &= ~termios.ICRNL  # Enter stays a carriage return
+            held[_TERMIOS_LOCAL_FLAGS] &= ~(
+                termios.ECHO | termios.ICANON
+            )  # but Ctrl+C still ends the program
+            held[_TERMIOS_CHARACTERS][termios.VMIN] = 1
+            self.terminal_attributes, self._handle, self.background_asked_at = (
                 before,
                 handle,
                 time.monotonic(),
@@ -105,15 +111,17 @@ class EarlyTerminal:
         """Shows a launch frame, and from then on the typed text in it."""
         import termios  # noqa: PLC0415  (not on every system)
 
-        if not self.is_held:
+        if not self.is_holding_terminal:
             return
         try:
             held = termios.tcgetattr(self._handle)
-            held[_CHARACTERS][termios.VSUSP] = b"\0"  # suspended now, it would leave the shell on this screen
+            held[_TERMIOS_CHARACTERS][termios.VSUSP] = (
+                b"\0"  # suspended now, it would leave the shell on this screen
+            )
             termios.tcsetattr(self._handle, termios.TCSANOW, held)
-            self.is_drawn = True  # set first: however this ends, the screen is left
+            self.is_launch_frame_drawn = True  # set first: however this ends, the screen is left
             self._size = tuple(os.get_terminal_size(sys.stdout.fileno()))
-            out = _ENTER_SCREEN + frame + place.cursor_sequence
+            out = _ENTER_SCREEN_SEQUENCE + frame + place.cursor_sequence
             while out:
                 out = out[os.write(sys.stdout.fileno(), out) :]
         except (termios.error, OSError):
@@ -166,7 +174,7 @@ class EarlyTerminal:
 
     def wait_for_input(self, seconds: float) -> bool:
         """Waits for input; returns whether more arrived."""
-        if not self.is_held:
+        if not self.is_holding_terminal:
             return False
         if self._reader is not None:
             before = len(self._unread_input)
@@ -184,7 +192,7 @@ class EarlyTerminal:
         return bool(more)
 
     @property
-    def input_so_far(self) -> bytes:
+    def received_input(self) -> bytes:
         """All terminal input so far: keys, and replies to queries."""
         return self._unread_input
 
@@ -204,36 +212,36 @@ class EarlyTerminal:
     def take_input(self) -> bytes:
         """Returns and clears the stored input, for the terminal's next reader."""
         self._stop_reading()
-        while self.is_held and self.wait_for_input(0.0):
+        while self.is_holding_terminal and self.wait_for_input(0.0):
             pass
         read, self._unread_input = self._unread_input, b""
         # A single line end is an Enter pressed before the terminal was held; several may belong to a text.
         return read.replace(b"\n", b"\r") if read.count(b"\n") == 1 else read
 
-    def hand_over(self) -> None:
+    def hand_over_terminal(self) -> None:
         """Leaves it to the new owner of the terminal to exit the alternate screen."""
-        self.is_drawn = False
+        self.is_launch_frame_drawn = False
         with self._lock:
             self._echo_line = None
 
     def restore_terminal(self) -> None:
         """Restores the terminal's original state."""
-        if self.attributes is None:
+        if self.terminal_attributes is None:
             return
         import termios  # noqa: PLC0415  (not on every system)
 
         self._stop_reading()
         try:
-            if self.is_drawn:
-                os.write(sys.stdout.fileno(), b"\x1b[0m" + _LEAVE_SCREEN)
+            if self.is_launch_frame_drawn:
+                os.write(sys.stdout.fileno(), b"\x1b[0m" + _LEAVE_SCREEN_SEQUENCE)
         except OSError:
             pass  # the terminal is gone
-        self.is_drawn = False
+        self.is_launch_frame_drawn = False
         try:
-            termios.tcsetattr(self._handle, termios.TCSADRAIN, self.attributes)
+            termios.tcsetattr(self._handle, termios.TCSADRAIN, self.terminal_attributes)
         except termios.error:
             pass
-        self.attributes, self._handle = None, -1
+        self.terminal_attributes, self._handle = None, -1
 
 
 def split_typed_text(read: bytes) -> tuple[str, bytes]:
@@ -244,7 +252,7 @@ def split_typed_text(read: bytes) -> tuple[str, bytes]:
     at = 0
     while at < len(read):
         if read[at] == 0x1B:
-            length = _reply_length(read[at:])
+            length = _terminal_reply_length(read[at:])
             if length == 0:
                 return "".join(text), read[at:]
             at += length
@@ -254,7 +262,7 @@ def split_typed_text(read: bytes) -> tuple[str, bytes]:
                 text.pop()
             at += 1
             continue
-        size = _utf8_length(read[at])
+        size = _utf8_character_length(read[at])
         letter = read[at : at + size].decode("utf-8", "replace")
         if not letter.isprintable() or "\ufffd" in letter:
             return "".join(text), read[at:]
@@ -263,11 +271,11 @@ def split_typed_text(read: bytes) -> tuple[str, bytes]:
     return "".join(text), b""
 
 
-def _utf8_length(first: int) -> int:
+def _utf8_character_length(first: int) -> int:
     return 1 if first < 0xC0 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
 
 
-def _reply_length(read: bytes) -> int:
+def _terminal_reply_length(read: bytes) -> int:
     """Returns the length of a terminal's reply at the start; 0 if it is a key or incomplete."""
     if read.startswith(b"\x1b]"):
         ends = [end + len(mark) for mark in (b"\x07", b"\x1b\\") if (end := read.find(mark)) > 0]

@@ -11,23 +11,23 @@ from textual.events import Paste
 
 from tools.patterns import late
 
-PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
-_REPLY = late(
+PASTE_BEGIN_SEQUENCE, PASTE_END_SEQUENCE = "\x1b[200~", "\x1b[201~"
+_REPLY_PATTERN = late(
     "\x1b\\]\\d+;[^\x07\x1b]*(?:\x07|\x1b\\\\)"  # a colour, the size of a cell
     "|\x1b\\[\\?\\d*u|\x1b\\[\\?[\\d;]*c|\x1b\\[6;\\d+;\\d+t"  # keyboard protocol, attributes, the size of a cell
     "|\x1b_G[^\x07\x1b]*\x1b\\\\|\x1bP>\\|[^\x07\x1b]*\x1b\\\\"  # images, its name
 )
-_UNFINISHED_REPLY = late(
+_UNFINISHED_REPLY_PATTERN = late(
     "\x1b(?:"
     "\\[(?:20{0,2}|6(?:;\\d*){0,2}|\\?[\\d;]*)?|\\](?:\\d+(?:;[^\x07\x1b]*\x1b?)?)?"
     "|_(?:G(?:[\\w=,]*|[\\w=,]*;(?:OK?\x1b?|E[ -~]*\x1b?)?))?|P(?:>(?:\\|[ -~]*\x1b?)?)?"
     ")?\\Z"
 )
 """Matches the incomplete start of a paste or reply, or a lone Escape, at the end of the input."""
-_REPLY_START = late("\x1b(?:_G[a-zA-Z]=|P>\\||\\]\\d+;)")
+_REPLY_START_PATTERN = late("\x1b(?:_G[a-zA-Z]=|P>\\||\\]\\d+;)")
 """Input that starts like this cannot be a key press."""
-_MAX_REPLY_LENGTH = 200
-_REPLY_TIMEOUT = 1.0
+_MAX_REPLY_CHARS = 200
+_INCOMPLETE_REPLY_TIMEOUT = 1.0
 """Seconds after which an incomplete reply is no longer expected to end."""
 
 
@@ -44,67 +44,69 @@ class InputSplitter:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._held_text = ""
-        self._fragment = ""
+        self._dropped_reply_start = ""
         """The part of the held input that certainly belongs to a reply."""
         self._hold_deadline = 0.0
-        self._paste: list[str] | None = None
+        self._paste_pieces: list[str] | None = None
 
     @property
     def hold_timeout(self) -> float | None:
         """Seconds until held input counts as it is; None if nothing is held or a paste is incomplete."""
-        if not self._held_text or self._paste is not None:
+        if not self._held_text or self._paste_pieces is not None:
             return None
         return max(0.0, self._hold_deadline - self._clock())
 
     def feed(self, text: str) -> Iterator[str | Paste | TerminalReply]:
         """Yields text with keys, pastes and replies, in order."""
-        text, begun = self._held_text + text, self._fragment
-        self._held_text = self._fragment = ""
+        text, begun = self._held_text + text, self._dropped_reply_start
+        self._held_text = self._dropped_reply_start = ""
         while text:
-            if self._paste is None:
-                before, begins, text = text.partition(PASTE_BEGINS)
+            if self._paste_pieces is None:
+                before, begins, text = text.partition(PASTE_BEGIN_SEQUENCE)
                 if begins:
-                    self._paste = []
+                    self._paste_pieces = []
                 else:
                     before = self._hold_unfinished_reply(before, begun)
                 if not self._held_text or before:
                     yield from _split_replies(before, begun)
                     begun = ""
             else:
-                inside, ends, text = text.partition(PASTE_ENDS)
+                inside, ends, text = text.partition(PASTE_END_SEQUENCE)
                 if not ends:
                     self._hold_end_of_paste(inside)
                     return
-                pasted, self._paste = "".join((*self._paste, inside)), None
+                pasted, self._paste_pieces = "".join((*self._paste_pieces, inside)), None
                 yield Paste(pasted.replace("\0", ""))
 
-    def release_held(self) -> str:
+    def release_held_input(self) -> str:
         """Returns the keys in input that was held too long."""
         if self.hold_timeout != 0.0:
             return ""
-        held, fragment = self._held_text, self._fragment
-        self._held_text = self._fragment = ""
+        held, fragment = self._held_text, self._dropped_reply_start
+        self._held_text = self._dropped_reply_start = ""
         return held.removeprefix(fragment)
 
     def _hold_unfinished_reply(self, text: str, begun: str) -> str:
-        found = _UNFINISHED_REPLY.search(text)
-        if found is None or len(found.group()) > _MAX_REPLY_LENGTH:
+        found = _UNFINISHED_REPLY_PATTERN.search(text)
+        if found is None or len(found.group()) > _MAX_REPLY_CHARS:
             return text
         self._held_text = found.group()
         if begun and not found.start():
-            self._fragment = begun
+            self._dropped_reply_start = begun
         else:
-            is_sure = _REPLY_START.match(self._held_text) is not None
-            self._fragment = self._held_text if is_sure else ""
+            is_sure = _REPLY_START_PATTERN.match(self._held_text) is not None
+            self._dropped_reply_start = self._held_text if is_sure else ""
             is_sequence = self._held_text.startswith("\x1b[")  # read at once, so hardly Alt and a bracket
-            self._hold_deadline = self._clock() + (_REPLY_TIMEOUT if is_sure or is_sequence else ESCAPE_DELAY)
+            self._hold_deadline = self._clock() + (
+                _INCOMPLETE_REPLY_TIMEOUT if is_sure or is_sequence else ESCAPE_DELAY
+            )
         return text[: found.start()]
 
     def _hold_end_of_paste(self, inside: str) -> None:
         """Holds the last characters of a paste, which may be the start of its end mark."""
-        assert self._paste is not None
-        cut = max(0, len(inside) - len(PASTE_ENDS) + 1)
-        self._paste.append(inside[:cut])
+        assert self._paste_pieces is not None
+        cut = max(0, len(inside) - len(PASTE_END_SEQUENCE) + 1)
+        self._paste_pieces.append(inside[:cut])
         self._held_text = inside[cut:]
 
 
@@ -112,7 +114,7 @@ def _split_replies(text: str, begun: str) -> Iterator[str | TerminalReply]:
     """Yields keys and replies. `begun`: text already dropped as the start of a reply; if none
     follows, it is not repeated."""
     at = 0
-    for found in _REPLY.finditer(text):
+    for found in _REPLY_PATTERN.finditer(text):
         if keys := text[at : found.start()].removeprefix(begun):
             yield keys
         yield TerminalReply(found.group())

@@ -6,7 +6,7 @@ InputListener = Callable[[str], "str | bool | None"]
 """Gets raw input with escape sequences. Returns True to consume it, or replacement text."""
 
 
-class RawInput:
+class RawInputListeners:
     """Passes input to listeners in the order in which they subscribed."""
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class RawInput:
 
         return stop
 
-    def pass_through(self, text: str) -> str:
+    def pass_to_listeners(self, text: str) -> str:
         """Returns the input that the listeners leave."""
         for listener in tuple(self._listeners):
             answer = listener(text)

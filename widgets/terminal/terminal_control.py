@@ -22,11 +22,11 @@ from widgets.textual_internals import driver_of
 
 NotificationMethod = Literal["auto", "bell", "off", "osc9", "osc99", "osc777"]
 ProgressState = Literal["none", "busy", "error"]
-BELL = "\x07"
+BELL_CHARACTER = "\x07"
 STRING_TERMINATOR = "\x1b\\"
-_SCREEN_CHUNK_CHARS = 250
+_GNU_SCREEN_CHUNK_CHARS = 250
 """The number of characters that GNU screen passes on at a time."""
-RESET_SEQUENCE = (
+TERMINAL_RESET_SEQUENCE = (
     "\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l"  # synchronised output, mouse
     "\x1b[?2004l\x1b[?1004l\x1b[?2048l\x1b[<u\x1b[?1049l"  # paste, focus, resize, keys, screen
     "\x1b[?7h\x1b[0m\x1b[0 q\x1b[?25h\x1b[23;0t"  # wrapping, colours, cursor, title
@@ -40,14 +40,15 @@ def wrap_for_multiplexer(sequence: str, env: Mapping[str, str] = os.environ) -> 
         return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + STRING_TERMINATOR
     if env.get("STY") or env.get("TERM", "").startswith("screen"):
         parts = (
-            sequence[at : at + _SCREEN_CHUNK_CHARS] for at in range(0, len(sequence), _SCREEN_CHUNK_CHARS)
+            sequence[at : at + _GNU_SCREEN_CHUNK_CHARS]
+            for at in range(0, len(sequence), _GNU_SCREEN_CHUNK_CHARS)
         )
         return "".join(f"\x1bP{part}{STRING_TERMINATOR}" for part in parts)
     return sequence
 
 
 def title_sequence(title: str) -> str:
-    return f"\x1b]0;{_safe_text(title, 120)}{BELL}"
+    return f"\x1b]0;{_shorten_safe_text(title, 120)}{BELL_CHARACTER}"
 
 
 def progress_sequence(state: ProgressState, percent: int | None = None) -> str:
@@ -62,7 +63,7 @@ def notification_sequence(
     method: NotificationMethod, title: str, body: str, env: Mapping[str, str] = os.environ
 ) -> str:
     """Returns the sequence for a desktop notification."""
-    title, body = _safe_text(title, 80), _safe_text(body, 200)
+    title, body = _shorten_safe_text(title, 80), _shorten_safe_text(body, 200)
     match choose_notification_method(env) if method == "auto" else method:
         case "off":
             return ""
@@ -78,7 +79,7 @@ def notification_sequence(
                 f"\x1b]99;i=bayou:d=1:p=body;{body}{STRING_TERMINATOR}", env
             )
         case _:
-            return BELL
+            return BELL_CHARACTER
 
 
 def choose_notification_method(env: Mapping[str, str]) -> NotificationMethod:
@@ -93,12 +94,12 @@ def choose_notification_method(env: Mapping[str, str]) -> NotificationMethod:
     return "bell"
 
 
-class Notifier(msgspec.Struct, eq=False):
+class DesktopNotifier(msgspec.Struct, eq=False):
     """Decides whether a notification is due: not while the user looks, not for short tasks, at most twice a second."""
 
     write: Callable[[str], None]
     method: NotificationMethod = "auto"
-    only_unfocused: bool = True
+    only_when_unfocused: bool = True
     min_seconds: float = 10.0
     clock: Callable[[], float] = time.monotonic
     env: Mapping[str, str] = os.environ
@@ -107,7 +108,7 @@ class Notifier(msgspec.Struct, eq=False):
 
     def notify(self, title: str, body: str, *, took: float | None = None) -> bool:
         now = self.clock()
-        if self.only_unfocused and self.is_focused:
+        if self.only_when_unfocused and self.is_focused:
             return False
         if (took is not None and took < self.min_seconds) or now - self._last_notification < 1.0:
             return False
@@ -119,7 +120,7 @@ class Notifier(msgspec.Struct, eq=False):
         return True
 
 
-def write_to(app: App[Any], sequence: str) -> None:
+def write_through_driver(app: App[Any], sequence: str) -> None:
     """Sends a sequence through the application's driver; does nothing without a terminal."""
     driver = driver_of(app)
     if driver is not None and not app.is_headless and sequence:
@@ -134,7 +135,7 @@ def restore_terminal(line_discipline: Any = None) -> None:
     try:
         if sys.__stdout__ is not None and sys.__stdout__.isatty():
             _set_line_discipline(line_discipline)
-            os.write(sys.__stdout__.fileno(), RESET_SEQUENCE.encode())
+            os.write(sys.__stdout__.fileno(), TERMINAL_RESET_SEQUENCE.encode())
     except (OSError, ValueError):
         pass
 
@@ -150,7 +151,7 @@ def _set_line_discipline(attributes: Any) -> None:
         pass
 
 
-def editor_command(setting: str = "", env: Mapping[str, str] = os.environ) -> list[str]:
+def find_editor_command(setting: str = "", env: Mapping[str, str] = os.environ) -> list[str]:
     """Returns the user's editor: the setting, `$VISUAL`, `$EDITOR`, or an installed one."""
     for wanted in (setting, env.get("VISUAL", ""), env.get("EDITOR", "")):
         if wanted.strip():
@@ -158,7 +159,7 @@ def editor_command(setting: str = "", env: Mapping[str, str] = os.environ) -> li
     return [next((name for name in ("nano", "vim", "vi") if shutil.which(name)), "nano")]
 
 
-def edit_externally(
+def edit_text_externally(
     app: App[Any], text: str, command: list[str], folder: Path, env: Mapping[str, str] = os.environ
 ) -> tuple[str | None, str]:
     """Edits a text in another program, started with `env`, while bayou is suspended.
@@ -170,7 +171,7 @@ def edit_externally(
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
     with app.suspend():  # no exception may be raised inside, or the terminal would not be taken back
-        code, problem = _run_program([*command, str(path)], env)
+        code, problem = _run_editor_program([*command, str(path)], env)
     app.refresh(layout=True)
     if problem:
         return None, f"{command[0]} cannot be started: {problem}. Set another editor in $EDITOR."
@@ -179,40 +180,42 @@ def edit_externally(
     return path.read_text(encoding="utf-8", errors="replace").removesuffix("\n"), ""
 
 
-_PLUS_LINE_EDITORS = late(r"(g?vim?|nvim|view|nano|pico|emacs(client)?|micro|kak|joe|jed|mcedit|ne|less)\Z")
+_PLUS_LINE_EDITOR_PATTERN = late(
+    r"(g?vim?|nvim|view|nano|pico|emacs(client)?|micro|kak|joe|jed|mcedit|ne|less)\Z"
+)
 """Editors that accept `+LINE` before the file."""
-_COLON_LINE_EDITORS = late(r"(hx|helix|zed|subl)\Z")
+_COLON_LINE_EDITOR_PATTERN = late(r"(hx|helix|zed|subl)\Z")
 """Editors that accept `FILE:LINE`."""
-_GOTO_EDITORS = late(r"(code(-insiders)?|codium|cursor|windsurf)\Z")
+_GOTO_EDITOR_PATTERN = late(r"(code(-insiders)?|codium|cursor|windsurf)\Z")
 """Editors that accept `FILE:LINE` after `--goto`."""
 
 
 def editor_command_at_line(command: list[str], path: Path, line: int) -> list[str]:
     """Returns the command that opens a file at a line, if the editor is known to support it."""
     name = Path(command[0]).name.removesuffix(".exe")
-    if _PLUS_LINE_EDITORS.match(name):
+    if _PLUS_LINE_EDITOR_PATTERN.match(name):
         return [*command, f"+{line}", str(path)]
-    if _COLON_LINE_EDITORS.match(name):
+    if _COLON_LINE_EDITOR_PATTERN.match(name):
         return [*command, f"{path}:{line}"]
-    if _GOTO_EDITORS.match(name):
+    if _GOTO_EDITOR_PATTERN.match(name):
         return [*command, "--goto", f"{path}:{line}"]
     return [*command, str(path)]
 
 
-def open_externally(
+def open_in_external_editor(
     app: App[Any], path: Path, line: int, command: list[str], env: Mapping[str, str] = os.environ
 ) -> str:
     """Opens a file in another program, started with `env`, while bayou is suspended; returns an error
     or an empty text."""
     with app.suspend():  # no exception may be raised inside, or the terminal would not be taken back
-        code, problem = _run_program(editor_command_at_line(command, path, line), env)
+        code, problem = _run_editor_program(editor_command_at_line(command, path, line), env)
     app.refresh(layout=True)
     if problem:
         return f"{command[0]} cannot be started: {problem}. Set another editor in $EDITOR."
     return f"{command[0]} ended with {code}" if code else ""
 
 
-def _run_program(command: list[str], env: Mapping[str, str]) -> tuple[int, str]:
+def _run_editor_program(command: list[str], env: Mapping[str, str]) -> tuple[int, str]:
     """Runs the program; returns its exit code, or the reason why it could not start."""
     try:
         return subprocess.run(command, env=env, check=False).returncode, ""
@@ -220,5 +223,5 @@ def _run_program(command: list[str], env: Mapping[str, str]) -> tuple[int, str]:
         return 0, getattr(error, "strerror", None) or str(error)
 
 
-def _safe_text(text: str, longest: int) -> str:
+def _shorten_safe_text(text: str, longest: int) -> str:
     return plain_line(text)[:longest]

@@ -27,20 +27,20 @@ from widgets import textual_internals as textual_inside
 from widgets.graphics.terminal_images import TerminalImages
 from widgets.terminal.early_terminal import EarlyTerminal
 from widgets.terminal.input_splitter import InputSplitter, TerminalReply
-from widgets.terminal.raw_input import RawInput
-from widgets.terminal.terminal_input import InputReader, join_leading_alt
+from widgets.terminal.raw_input import RawInputListeners
+from widgets.terminal.terminal_input import TerminalInputReader, join_leading_alt
 from widgets.textual_internals import KeyParser
 
 _READ_CHUNK_BYTES = 65_536
-_KEY_TIMEOUT = 2.0
+_KEY_EFFECT_TIMEOUT = 2.0
 """Seconds to wait for the effect of a key before the next key is delivered anyway."""
-_ENTER_SCREEN = "\x1b[?1049h"
+_ENTER_SCREEN_SEQUENCE = "\x1b[?1049h"
 _KEY_PROTOCOL_QUERY = "\x1b[?u"
-_KEY_PROTOCOL_REPLY = late(r"\x1b\[\?(\d*)u")
-_DISAMBIGUATES_ESCAPE = 1
+_KEY_PROTOCOL_REPLY_PATTERN = late(r"\x1b\[\?(\d*)u")
+_DISAMBIGUATE_ESCAPE_FLAG = 1
 """The flag of kitty's keyboard protocol by which Escape and Alt are sent as distinct sequences."""
-_SAVE_TITLE = "\x1b[22;0t"
-_RESTORE_TITLE_AND_CURSOR = "\x1b[23;0t\x1b[0 q"
+_SAVE_TITLE_SEQUENCE = "\x1b[22;0t"
+_RESTORE_TITLE_AND_CURSOR_SEQUENCE = "\x1b[23;0t\x1b[0 q"
 """Restores the shell's title and cursor shape, which the shell does not set again."""
 
 PLAIN_MARK_BY_MARK: Mapping[str, str] = {
@@ -105,7 +105,7 @@ class TerminalDriver(LinuxDriver):
         size: tuple[int, int] | None = None,
         held: EarlyTerminal | None = None,
         ahead: KeyPacing | None = None,
-        raw: RawInput | None = None,
+        raw: RawInputListeners | None = None,
         images: TerminalImages | None = None,
         has_plain_marks: bool = False,
     ) -> None:
@@ -117,14 +117,14 @@ class TerminalDriver(LinuxDriver):
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         if sys.__stderr__ is not None and not sys.__stderr__.isatty():
             textual_inside.set_output(self, sys.__stdout__)
-        _allow_any_character(sys.__stdout__)
-        _allow_any_character(textual_inside.output_of(self))
-        self._owner = app
+        _set_utf8_output(sys.__stdout__)
+        _set_utf8_output(textual_inside.output_of(self))
+        self._driven_app = app
         self._has_plain_marks = has_plain_marks
         self._events = asyncio.get_running_loop()
         self._is_debugging = debug
         self._early_terminal = held
-        self._ahead = ahead
+        self._key_pacing = ahead
         self._raw_input = raw
         self._images = images
         self._settled_future: Future[None] | None = None
@@ -148,15 +148,19 @@ class TerminalDriver(LinuxDriver):
             signal.signal(
                 signal.SIGWINCH, lambda number, _: loop.call_soon_threadsafe(tell_size, number, None)
             )
-        if self._early_terminal is not None and self._early_terminal.attributes is not None:
-            self.attrs_before = self._early_terminal.attributes
-        self.write(_SAVE_TITLE + _KEY_PROTOCOL_QUERY)
+        if self._early_terminal is not None and self._early_terminal.terminal_attributes is not None:
+            self.attrs_before = self._early_terminal.terminal_attributes
+        self.write(_SAVE_TITLE_SEQUENCE + _KEY_PROTOCOL_QUERY)
         if self._images is not None:
-            self.write(self._images.enter_terminal())
+            self.write(self._images.begin_terminal_use())
 
     def write(self, data: str) -> None:
-        if data == _ENTER_SCREEN and self._early_terminal is not None and self._early_terminal.is_drawn:
-            self._early_terminal.hand_over()  # already entered, and some terminals would clear it again
+        if (
+            data == _ENTER_SCREEN_SEQUENCE
+            and self._early_terminal is not None
+            and self._early_terminal.is_launch_frame_drawn
+        ):
+            self._early_terminal.hand_over_terminal()  # already entered, and some terminals would clear it again
             return
         if not data.isascii():
             data = DIRECTION_CONTROLS.sub("", data)  # these take no cell, but move the text after them
@@ -166,8 +170,8 @@ class TerminalDriver(LinuxDriver):
 
     def stop_application_mode(self) -> None:
         if self._images is not None:
-            self.write(self._images.leave_terminal())
-        self.write(_RESTORE_TITLE_AND_CURSOR)
+            self.write(self._images.end_terminal_use())
+        self.write(_RESTORE_TITLE_AND_CURSOR_SEQUENCE)
         super().stop_application_mode()
         if self._early_terminal is not None:
             self._early_terminal.page_stopped()
@@ -185,34 +189,34 @@ class TerminalDriver(LinuxDriver):
         try:
             self._read_keys()
         except Exception as error:  # noqa: BLE001  (a listener's boundary: the app reports it)
-            self._owner.call_later(reraise, error)
+            self._driven_app.call_later(raise_in_app, error)
 
     def _read_keys(self) -> None:
         self._wait_for_page()
-        parser, reader = KeyParser(debug=self._is_debugging), InputReader()
+        parser, reader = KeyParser(debug=self._is_debugging), TerminalInputReader()
         if self._early_terminal is not None:
             self._handle_input(
-                parser, reader.read_text(self._early_terminal.take_input()), is_guessed=reader.has_guessed
+                parser, reader.read_text(self._early_terminal.take_input()), is_guessed=reader.has_guessed_alt
             )
         while not self.exit_event.is_set():
             ready, _, _ = select.select(
-                [self.fileno, self._wake_read_end], [], [], _next_timeout(parser, self._input_splitter)
+                [self.fileno, self._wake_read_end], [], [], _next_input_timeout(parser, self._input_splitter)
             )
             if self.fileno in ready:
-                data = _read_available(self.fileno)
+                data = _read_available_input(self.fileno)
                 if not data:
                     os.kill(os.getpid(), signal.SIGHUP)  # the terminal is gone
                     return
-                self._handle_input(parser, reader.read_text(data), is_guessed=reader.has_guessed)
+                self._handle_input(parser, reader.read_text(data), is_guessed=reader.has_guessed_alt)
             for event in parser.feed_alone(
-                join_leading_alt(self._input_splitter.release_held(), is_whole=True)
+                join_leading_alt(self._input_splitter.release_held_input(), is_whole=True)
             ):
                 self._deliver_event(self._as_alt_key(event))
             for event in parser.tick():
                 self._deliver_event(self._as_alt_key(event))
         parser.close()
 
-    def page_ready(self) -> None:
+    def allow_key_delivery(self) -> None:
         """Lets keys be delivered; before this no widget would receive them."""
         self._has_page = True
         os.write(self._wake_write_end, b"\0")
@@ -239,8 +243,8 @@ class TerminalDriver(LinuxDriver):
                     self._deliver_event(self._as_alt_key(event))
 
     def _handle_reply(self, answer: TerminalReply) -> None:
-        if (found := _KEY_PROTOCOL_REPLY.fullmatch(answer)) is not None:
-            self._has_key_protocol = bool(int(found[1] or 0) & _DISAMBIGUATES_ESCAPE)
+        if (found := _KEY_PROTOCOL_REPLY_PATTERN.fullmatch(answer)) is not None:
+            self._has_key_protocol = bool(int(found[1] or 0) & _DISAMBIGUATE_ESCAPE_FLAG)
         elif self._images is not None:
             self._events.call_soon_threadsafe(self._images.handle_reply, str(answer))
 
@@ -252,15 +256,15 @@ class TerminalDriver(LinuxDriver):
         character = None if event.is_printable else event.character
         return (events.Key if self._has_key_protocol else AmbiguousAltKey)(event.key, character)
 
-    def _pass_to_listeners(self, raw: RawInput, text: str) -> str:
+    def _pass_to_listeners(self, raw: RawInputListeners, text: str) -> str:
         """Returns the input that the listeners leave. They run in the application's thread; one that
         hangs is skipped."""
 
         async def ask() -> str:
-            return raw.pass_through(text)
+            return raw.pass_to_listeners(text)
 
         asked = asyncio.run_coroutine_threadsafe(ask(), self._events)
-        end = time.monotonic() + _KEY_TIMEOUT
+        end = time.monotonic() + _KEY_EFFECT_TIMEOUT
         while not asked.done() and time.monotonic() < end and not self.exit_event.is_set():
             wait([asked], 0.05)
         return asked.result() if asked.done() else text
@@ -269,49 +273,53 @@ class TerminalDriver(LinuxDriver):
         """Delivers a key or a paste once the previous key has taken effect."""
         if isinstance(event, events.Key | events.Paste):
             self._wait_for_previous_key()
-        if isinstance(event, events.MouseEvent) and not is_inside_screen(event, self._owner.size):
+        if isinstance(event, events.MouseEvent) and not is_mouse_inside_screen(event, self._driven_app.size):
             return
         self.process_message(event)
         if self._images is not None and self._images.needs_retry:
             self._events.call_soon_threadsafe(self._images.retry_images)
-        if self._ahead is not None and isinstance(event, events.Key) and not self._ahead.is_text(event):
+        if (
+            self._key_pacing is not None
+            and isinstance(event, events.Key)
+            and not self._key_pacing.is_text(event)
+        ):
             self._settled_future = asyncio.run_coroutine_threadsafe(
-                self._ahead.wait_for_effects(), self._events
+                self._key_pacing.wait_for_effects(), self._events
             )
 
     def _wait_for_previous_key(self) -> None:
         settling, self._settled_future = self._settled_future, None
-        end = time.monotonic() + _KEY_TIMEOUT
+        end = time.monotonic() + _KEY_EFFECT_TIMEOUT
         while settling is not None and not settling.done() and not self.exit_event.is_set():
             if time.monotonic() > end:
                 return
             wait([settling], 0.05)
 
 
-def is_inside_screen(event: events.MouseEvent, size: Size) -> bool:
+def is_mouse_inside_screen(event: events.MouseEvent, size: Size) -> bool:
     """Returns whether a mouse event is inside the screen. A press outside would take the focus from
     the editor; releases always count."""
     return isinstance(event, events.MouseUp) or (0 <= event.x < size.width and 0 <= event.y < size.height)
 
 
-def reraise(error: Exception) -> None:
+def raise_in_app(error: Exception) -> None:
     """Raises the error in the application, which then ends with a report."""
     raise error
 
 
-def _next_timeout(parser: KeyParser, incoming: InputSplitter) -> float | None:
+def _next_input_timeout(parser: KeyParser, incoming: InputSplitter) -> float | None:
     """Returns the seconds until the parser or the splitter stops waiting for more input."""
     waits = [seconds for seconds in (parser.escape_timeout, incoming.hold_timeout) if seconds is not None]
     return min(waits, default=None)
 
 
-def _allow_any_character(file: Any) -> None:
+def _set_utf8_output(file: Any) -> None:
     """Sets UTF-8 output independent of the locale, replacing characters that cannot be encoded."""
     if file is not None:
         file.reconfigure(encoding="utf-8", errors="replace")
 
 
-def _read_available(descriptor: int) -> bytes:
+def _read_available_input(descriptor: int) -> bytes:
     try:
         return os.read(descriptor, _READ_CHUNK_BYTES)
     except OSError:

@@ -11,51 +11,53 @@ import re
 
 from tools.patterns import late
 
-_OLD_MOUSE = late(rb"\x1b\[M([\x20-\xff])([\x20-\xff])([\x20-\xff])", re.DOTALL)
-_DECIMAL_MOUSE = late(rb"\x1b\[(\d+);(\d+);(\d+)M")
-_BROKEN_MOUSE = late(rb"\x1b\[<[-\d;.]*NaN[-\w;.]*[Mm]")
-_META_KEY = late(rb"\x1b([\r \x21-\x4e\x51-\x57\x59\x5a`ac-eg-z{-~])")
+_X10_MOUSE_PATTERN = late(rb"\x1b\[M([\x20-\xff])([\x20-\xff])([\x20-\xff])", re.DOTALL)
+_URXVT_MOUSE_PATTERN = late(rb"\x1b\[(\d+);(\d+);(\d+)M")
+_BROKEN_MOUSE_PATTERN = late(rb"\x1b\[<[-\d;.]*NaN[-\w;.]*[Mm]")
+_META_KEY_PATTERN = late(rb"\x1b([\r \x21-\x4e\x51-\x57\x59\x5a`ac-eg-z{-~])")
 r"""Matches an Escape before a key, which means Alt. Excludes the start or end of a sequence ([ ] O
 P X ^ _ \), and Esc b and f, which Textual knows as iTerm's word keys."""
-_META_CTRL = late(rb"\x1b([\x01-\x07\x0b\x0c\x0e-\x1a\x1d])")
-_META_BEGINNING = late(rb"\x1b([\[\]_PX^])(?=[\x00-\x1a])")
+_META_CTRL_PATTERN = late(rb"\x1b([\x01-\x07\x0b\x0c\x0e-\x1a\x1d])")
+_META_SEQUENCE_START_PATTERN = late(rb"\x1b([\[\]_PX^])(?=[\x00-\x1a])")
 """Matches what begins a sequence and cannot be one, because of the key behind it."""
-_META_ALONE = late(rb"\x1b([\[\]_PX^])")
-_MODIFIED_KEY = late(rb"\x1b\[27;(\d+);(\d+)~")
+_META_ALONE_PATTERN = late(rb"\x1b([\[\]_PX^])")
+_XTERM_MODIFIED_KEY_PATTERN = late(rb"\x1b\[27;(\d+);(\d+)~")
 """Matches keys in xterm's encoding (modifyOtherKeys), which tmux uses with `extended-keys`."""
-_KITTY_KEY = late(rb"\x1b\[(\d+)(?::\d*)*;(\d+):[12]([A-Zu~])")
+_KITTY_KEY_PATTERN = late(rb"\x1b\[(\d+)(?::\d*)*;(\d+):[12]([A-Zu~])")
 """Matches a press or a repetition of a key in kitty's encoding with the kind of event, which a terminal sends that
 another program left in this mode; without it Textual would drop the key, an Escape too."""
-_CTRL_LETTERS = bytes(code + 0x60 if code < 0x1B else code + 0x40 for code in range(0x20)) + bytes(
+_KEY_BY_CTRL_BYTE = bytes(code + 0x60 if code < 0x1B else code + 0x40 for code in range(0x20)) + bytes(
     range(0x20, 0x100)
 )
 """The key that, with Ctrl, sends each byte."""
-_UNFINISHED = late(rb"\x1b\[(?:M[\x20-\xff]{0,2}|\d[\d:]*(?:;[\d:]*){0,2})\Z", re.DOTALL)
+_UNFINISHED_REPORT_PATTERN = late(rb"\x1b\[(?:M[\x20-\xff]{0,2}|\d[\d:]*(?:;[\d:]*){0,2})\Z", re.DOTALL)
 """Matches the start of an older mouse report or of a key with its kind of event at the end of the
 input; the rest comes with the next read."""
-_SEQUENCE = late(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?")
-_UNFINISHED_SEQUENCE = late(rb"\x1b(?:\[[0-?]*[ -/]*)?\Z")
-_PASTE_BEGIN, _PASTE_END = b"\x1b[200~", b"\x1b[201~"
+_ESCAPE_SEQUENCE_PATTERN = late(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?")
+_UNFINISHED_SEQUENCE_PATTERN = late(rb"\x1b(?:\[[0-?]*[ -/]*)?\Z")
+_PASTE_BEGIN_BYTES, _PASTE_END_BYTES = b"\x1b[200~", b"\x1b[201~"
 
 
-class InputReader:
+class TerminalInputReader:
     """Converts bytes, as they are read, to text for the parser."""
 
     def __init__(self) -> None:
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        self._rest = b""
+        self._unfinished_bytes = b""
         self._is_pasting = self._ended_in_escape = False
-        self.has_guessed = False
+        self.has_guessed_alt = False
         """Whether an Escape directly followed by a letter was interpreted as Alt with that letter."""
 
     def read_text(self, data: bytes, *, final: bool = False) -> str:
-        self.has_guessed |= self._ended_in_escape and _META_KEY.match(b"\x1b" + data[:1]) is not None
+        self.has_guessed_alt |= (
+            self._ended_in_escape and _META_KEY_PATTERN.match(b"\x1b" + data[:1]) is not None
+        )
         self._ended_in_escape = data.endswith(b"\x1b") and not self._is_pasting
-        translated = self._translate_input(self._rest + data)
-        self._rest = b""
-        unfinished = _UNFINISHED_SEQUENCE if self._is_pasting else _UNFINISHED
+        translated = self._translate_input(self._unfinished_bytes + data)
+        self._unfinished_bytes = b""
+        unfinished = _UNFINISHED_SEQUENCE_PATTERN if self._is_pasting else _UNFINISHED_REPORT_PATTERN
         if not final and (cut := unfinished.search(translated)):
-            translated, self._rest = translated[: cut.start()], translated[cut.start() :]
+            translated, self._unfinished_bytes = translated[: cut.start()], translated[cut.start() :]
         return self._decode(translated, final=final)
 
     def _translate_input(self, data: bytes) -> bytes:
@@ -65,31 +67,38 @@ class InputReader:
             return data
         parts: list[bytes] = []
         while data:
-            mark = _PASTE_END if self._is_pasting else _PASTE_BEGIN
+            mark = _PASTE_END_BYTES if self._is_pasting else _PASTE_BEGIN_BYTES
             piece, found, data = data.partition(mark)
             if self._is_pasting and not found:
-                cut = _UNFINISHED_SEQUENCE.search(piece)
+                cut = _UNFINISHED_SEQUENCE_PATTERN.search(piece)
                 end = cut.start() if cut else len(piece)
-                parts += [_SEQUENCE.sub(b"", piece[:end]), piece[end:]]
+                parts += [_ESCAPE_SEQUENCE_PATTERN.sub(b"", piece[:end]), piece[end:]]
                 continue
-            self.has_guessed |= not self._is_pasting and _META_KEY.search(piece) is not None
-            parts += [_SEQUENCE.sub(b"", piece) if self._is_pasting else _mouse_reports_to_sgr(piece), found]
+            self.has_guessed_alt |= not self._is_pasting and _META_KEY_PATTERN.search(piece) is not None
+            parts += [
+                _ESCAPE_SEQUENCE_PATTERN.sub(b"", piece)
+                if self._is_pasting
+                else _convert_mouse_reports_to_sgr(piece),
+                found,
+            ]
             if found:
                 self._is_pasting = not self._is_pasting
         return b"".join(parts)
 
 
-def _mouse_reports_to_sgr(data: bytes) -> bytes:
-    data = _OLD_MOUSE.sub(lambda found: _mouse_report(*(part[0] - 32 for part in found.groups())), data)
-    data = _DECIMAL_MOUSE.sub(
-        lambda found: _mouse_report(int(found[1]) - 32, int(found[2]), int(found[3])), data
+def _convert_mouse_reports_to_sgr(data: bytes) -> bytes:
+    data = _X10_MOUSE_PATTERN.sub(
+        lambda found: _encode_mouse_report(*(part[0] - 32 for part in found.groups())), data
     )
-    data = _KITTY_KEY.sub(b"\x1b[\\1;\\2\\3", data)
-    data = _alt_keys_to_kitty(_BROKEN_MOUSE.sub(b"", data))
-    return _MODIFIED_KEY.sub(lambda found: b"\x1b[%b;%bu" % (found[2], found[1]), data)
+    data = _URXVT_MOUSE_PATTERN.sub(
+        lambda found: _encode_mouse_report(int(found[1]) - 32, int(found[2]), int(found[3])), data
+    )
+    data = _KITTY_KEY_PATTERN.sub(b"\x1b[\\1;\\2\\3", data)
+    data = _convert_alt_keys_to_kitty(_BROKEN_MOUSE_PATTERN.sub(b"", data))
+    return _XTERM_MODIFIED_KEY_PATTERN.sub(lambda found: b"\x1b[%b;%bu" % (found[2], found[1]), data)
 
 
-_ESCAPE_KEY = "\x1b[27u"
+_KITTY_ESCAPE_KEY = "\x1b[27u"
 """The key Escape in the protocol of kitty, which no key behind it changes."""
 
 
@@ -97,31 +106,35 @@ def join_leading_alt(text: str, *, is_whole: bool = False) -> str:
     """Converts Alt with a key at the beginning of the text, whose Escape was read alone: Textual would drop the Escape
     before an Enter. An Escape and a key with Ctrl are two keys. `is_whole`: nothing follows in time, so that an Escape
     and a bracket begin no sequence."""
-    if is_whole and _META_ALONE.fullmatch(text.encode("utf-8", "replace")):
-        return _META_ALONE.sub(_kitty_alt_key, text.encode()).decode()
+    if is_whole and _META_ALONE_PATTERN.fullmatch(text.encode("utf-8", "replace")):
+        return _META_ALONE_PATTERN.sub(_encode_kitty_alt_key, text.encode()).decode()
     if not text.startswith("\x1b") or len(text) < 2:
         return text
     if not text[
         1
     ].isascii():  # `å` and `∑`, by Option on a Mac: Textual would drop the Escape before most of them
-        return f"{_ESCAPE_KEY}{text[1:]}"
+        return f"{_KITTY_ESCAPE_KEY}{text[1:]}"
     if text[1] < " " and text[1] not in "\r\n\t\x1b":
-        return f"{_ESCAPE_KEY}{text[1:]}"
-    return _alt_keys_to_kitty(text[:3].encode("utf-8", "replace")).decode() + text[3:]
+        return f"{_KITTY_ESCAPE_KEY}{text[1:]}"
+    return _convert_alt_keys_to_kitty(text[:3].encode("utf-8", "replace")).decode() + text[3:]
 
 
-def _alt_keys_to_kitty(data: bytes) -> bytes:
-    data = _META_BEGINNING.sub(_kitty_alt_key, _META_KEY.sub(_kitty_alt_key, data))
-    return _META_CTRL.sub(lambda found: b"\x1b[%d;7u" % ord(found[1].translate(_CTRL_LETTERS)), data)
+def _convert_alt_keys_to_kitty(data: bytes) -> bytes:
+    data = _META_SEQUENCE_START_PATTERN.sub(
+        _encode_kitty_alt_key, _META_KEY_PATTERN.sub(_encode_kitty_alt_key, data)
+    )
+    return _META_CTRL_PATTERN.sub(
+        lambda found: b"\x1b[%d;7u" % ord(found[1].translate(_KEY_BY_CTRL_BYTE)), data
+    )
 
 
-def _kitty_alt_key(found: re.Match[bytes]) -> bytes:
+def _encode_kitty_alt_key(found: re.Match[bytes]) -> bytes:
     """Converts Alt with a key to kitty's encoding; a capital is a letter with Shift."""
     key = found[1]
     return b"\x1b[%d;%du" % (ord(key.lower()), 4 if key.isupper() else 3)
 
 
-def _mouse_report(buttons: int, column: int, row: int) -> bytes:
+def _encode_mouse_report(buttons: int, column: int, row: int) -> bytes:
     """Converts a mouse report. In older encodings button 3 means a release, without naming the
     button."""
     is_release = buttons & 3 == 3 and not buttons & 0b1100_0000 and not buttons & 32

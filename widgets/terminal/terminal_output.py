@@ -5,7 +5,7 @@ streamed character. This module remembers what was written, scrolls rows in the 
 most of a frame moved up or down, and sends the changed parts of the rest. It depends on no
 widget: moved rows are found by comparing them.
 
-`OutputDiff(app).install()` puts it between the app and its driver; `is_on = False` disables
+`TerminalOutputDiff(app).install()` puts it between the app and its driver; `is_on = False` disables
 it. Full repaints (a resize, a new screen) are always sent whole."""
 
 from collections.abc import Iterable
@@ -33,45 +33,45 @@ from widgets.textual_internals import (
 )
 from widgets.transcript.painting.sgr import color_system, encode_strip
 
-_SINGLE_CELL_TEXT = late("[ -~\u00a1-\u00ac\u00ae-\u02ff\u2500-\u257f–…›←↑→↓−≡▲◆◇○●◐◑◒◓✓✗⊘]*")
+_SINGLE_CELL_TEXT_PATTERN = late("[ -~\u00a1-\u00ac\u00ae-\u02ff\u2500-\u257f–…›←↑→↓−≡▲◆◇○●◐◑◒◓✓✗⊘]*")
 """Characters that terminals draw one cell wide, and the marks of cards and of running work, which change most often."""
-_MIN_MOVED_ROWS = 4
-_MIN_MOVED_SHARE = 0.3
+_MIN_ROWS_TO_SCROLL = 4
+_MIN_SHARE_TO_SCROLL = 0.3
 
 
 class _DeferredUpdate(CompositorUpdate):
     """A deferred update of the compositor; it is encoded only when it is sent."""
 
-    def __init__(self, output: "OutputDiff", update: ChopsUpdate | LayoutUpdate) -> None:
+    def __init__(self, output: "TerminalOutputDiff", update: ChopsUpdate | LayoutUpdate) -> None:
         self._output = output
         self._update = update
 
     def render_segments(self, console: Console) -> str:
-        return self._output.encode(self._update, console)
+        return self._output.encode_update(self._update, console)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield from self._update.__rich_console__(console, options)
 
 
-class OutputDiff:
+class TerminalOutputDiff:
     """Remembers the terminal's content and encodes only the differences."""
 
     def __init__(self, app: App[Any], over: ImageOverlay | None = None) -> None:
         """`over`: the images that the terminal draws over cells."""
         self._app = app
         self._image_overlay = over
-        self._send: DisplayFrame | None = None
-        self._rows: dict[int, WrittenRow] = {}
+        self._send_full_frame: DisplayFrame | None = None
+        self._written_rows: dict[int, WrittenRow] = {}
         self._is_on = True
         self.bytes_sent = 0
         """Characters encoded so far, for measuring."""
 
-    def install(self) -> "OutputDiff":
+    def install_output_diff(self) -> "TerminalOutputDiff":
         reroute_display(self._app, self._send_frame)
         return self
 
     def _send_frame(self, send: DisplayFrame) -> DisplayFrame:
-        self._send = send
+        self._send_full_frame = send
         return self._display_frame
 
     @property
@@ -81,23 +81,23 @@ class OutputDiff:
     @is_on.setter
     def is_on(self, value: bool) -> None:
         self._is_on = value
-        self.forget_content()
+        self.forget_terminal_content()
 
-    def forget_content(self) -> None:
+    def forget_terminal_content(self) -> None:
         """Forgets what the terminal shows, because other output was written to it."""
-        self._rows = {}
+        self._written_rows = {}
 
     def _display_frame(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
-        assert self._send is not None
+        assert self._send_full_frame is not None
         driver = driver_of(self._app)
         is_inline = driver is not None and driver.is_inline
         if self._is_on and not is_inline and isinstance(renderable, ChopsUpdate | LayoutUpdate):
             renderable = _DeferredUpdate(self, renderable)
         elif renderable is not None:
-            self.forget_content()
-        self._send(screen, renderable)
+            self.forget_terminal_content()
+        self._send_full_frame(screen, renderable)
 
-    def encode(self, update: ChopsUpdate | LayoutUpdate, console: Console) -> str:
+    def encode_update(self, update: ChopsUpdate | LayoutUpdate, console: Console) -> str:
         """Returns the bytes that change the terminal from its current content to the update's."""
         system = color_system(console)
         if isinstance(update, LayoutUpdate):
@@ -105,59 +105,61 @@ class OutputDiff:
         else:
             out = self._encode_changes(update, system)
         if self._image_overlay is not None:
-            self._image_overlay.schedule_drawing(self._rows)
+            self._image_overlay.schedule_drawing(self._written_rows)
         text = "".join(out)
         self.bytes_sent += len(text)
         return text
 
     def _encode_all(self, update: LayoutUpdate, system: ColorSystem) -> list[str]:
-        self.forget_content()
-        out: list[str] = [self._image_overlay.remove_all()] if self._image_overlay is not None else []
+        self.forget_terminal_content()
+        out: list[str] = [self._image_overlay.remove_all_images()] if self._image_overlay is not None else []
         for y, strips in enumerate(update.strips, update.region.y):
             row: WrittenRow = {}
             x = update.region.x
-            out.append(_cursor_sequence(x, y))
+            out.append(_move_cursor_sequence(x, y))
             for strip in strips:
                 end = x + strip.cell_length
                 row[x] = WrittenRun(x, end, strip)
                 out.append(_encode_strip(strip, system))
                 x = end
-            self._rows[y] = row
+            self._written_rows[y] = row
         return out
 
     def _encode_changes(self, update: ChopsUpdate, system: ColorSystem) -> list[str]:
-        wanted = _wanted_runs(update)
+        wanted = _runs_of_update(update)
         out: list[str] = (
-            [self._image_overlay.clear_before_write(self._rows, wanted)]
+            [self._image_overlay.clear_before_write(self._written_rows, wanted)]
             if self._image_overlay is not None
             else []
         )
-        move = find_moved_rows(self._rows, wanted)
+        move = find_moved_rows(self._written_rows, wanted)
         if move is not None and not (
-            self._image_overlay is not None and self._image_overlay.covers(move.top, move.bottom)
+            self._image_overlay is not None and self._image_overlay.covers_rows(move.top, move.bottom)
         ):
-            self._scroll(move, wanted, out)
+            self._scroll_moved_rows(move, wanted, out)
         for y, runs in wanted.items():
-            row = self._rows.setdefault(y, {})
+            row = self._written_rows.setdefault(y, {})
             for run in runs:
                 known = row.get(run.x)
                 if known is not None and known.end == run.end:
                     if known.strip is run.strip or known.strip == run.strip:
                         continue
-                    part = changed_part(known, run)
+                    part = find_changed_part(known, run)
                     if part is not None:
                         x, strip = part
                         if strip.cell_length:
-                            out.append(_cursor_sequence(x, y) + _encode_strip(strip, system))
+                            out.append(_move_cursor_sequence(x, y) + _encode_strip(strip, system))
                         row[run.x] = run
                         continue
-                out.append(_cursor_sequence(run.x, y) + _encode_strip(run.strip, system))
+                out.append(_move_cursor_sequence(run.x, y) + _encode_strip(run.strip, system))
                 _remember_run(row, run)
         return out
 
-    def _scroll(self, move: "MovedRows", wanted: dict[int, list[WrittenRun]], out: list[str]) -> None:
+    def _scroll_moved_rows(
+        self, move: "MovedRows", wanted: dict[int, list[WrittenRun]], out: list[str]
+    ) -> None:
         """Scrolls rows in the terminal and in memory; rows that must not move are requested again."""
-        rows = self._rows
+        rows = self._written_rows
         count = abs(move.rows_up)
         code = "S" if move.rows_up > 0 else "T"
         out.append(f"\x1b[0m\x1b[{move.top + 1};{move.bottom}r\x1b[{count}{code}\x1b[r")
@@ -184,7 +186,7 @@ class MovedRows(NamedTuple):
 
 def find_moved_rows(rows: dict[int, WrittenRow], wanted: dict[int, list[WrittenRun]]) -> MovedRows | None:
     """Returns a move if most of the wanted rows are already on the screen at another height."""
-    if len(wanted) < 2 * _MIN_MOVED_ROWS:
+    if len(wanted) < 2 * _MIN_ROWS_TO_SCROLL:
         return None
     shown: dict[int, int | None] = {}
     for y in wanted:
@@ -203,7 +205,7 @@ def find_moved_rows(rows: dict[int, WrittenRow], wanted: dict[int, list[WrittenR
     if not steps:
         return None
     up = max(steps, key=steps.__getitem__)
-    fewest = max(_MIN_MOVED_ROWS, _MIN_MOVED_SHARE * len(wanted) - abs(up)) * width
+    fewest = max(_MIN_ROWS_TO_SCROLL, _MIN_SHARE_TO_SCROLL * len(wanted) - abs(up)) * width
     if up == 0 or steps[up] <= steps.get(0, 0) or steps[up] < fewest:
         return None
     top, bottom = min(wanted), max(wanted) + 1
@@ -231,12 +233,12 @@ def _is_already_shown(
             if start > reached:
                 return False
             reached = max(reached, end)
-        if reached < width or _cuts_run(row, runs):
+        if reached < width or _cuts_written_run(row, runs):
             return False
     return True
 
 
-def _cuts_run(row: WrittenRow, runs: Iterable[WrittenRun]) -> bool:
+def _cuts_written_run(row: WrittenRow, runs: Iterable[WrittenRun]) -> bool:
     """Returns whether a remembered run is only partly covered, so that it could not be restored."""
     wanted = list(runs)
     for known in row.values():
@@ -248,7 +250,7 @@ def _cuts_run(row: WrittenRow, runs: Iterable[WrittenRun]) -> bool:
     return False
 
 
-def _wanted_runs(update: ChopsUpdate) -> dict[int, list[WrittenRun]]:
+def _runs_of_update(update: ChopsUpdate) -> dict[int, list[WrittenRun]]:
     """Returns the runs that an update contains, by row."""
     wanted: dict[int, list[WrittenRun]] = {}
     for y, x1, x2 in update.spans:
@@ -284,39 +286,39 @@ def _remember_run(row: WrittenRow, run: WrittenRun) -> None:
 def _replace_part_of_run(known: WrittenRun, run: WrittenRun) -> WrittenRun | None:
     """Returns a written run with a part of its cells replaced; None unless all its cells are known to be
     one column wide."""
-    if _narrow_segments(known.strip) is None or _narrow_segments(run.strip) is None:
+    if _split_narrow_segments(known.strip) is None or _split_narrow_segments(run.strip) is None:
         return None
     size, start, end = known.end - known.x, run.x - known.x, run.end - known.x
     strip = Strip([*known.strip.crop(0, start), *run.strip, *known.strip.crop(end, size)], size)
     return WrittenRun(known.x, known.end, strip)
 
 
-def changed_part(known: WrittenRun, run: WrittenRun) -> tuple[int, Strip] | None:
+def find_changed_part(known: WrittenRun, run: WrittenRun) -> tuple[int, Strip] | None:
     """Returns where two runs of the same cells begin to differ, and the new cells; None if it is
     safer to send everything.
 
     Only runs of narrow characters are cut, because terminals disagree about the width of others."""
-    old, new = _narrow_segments(known.strip), _narrow_segments(run.strip)
+    old, new = _split_narrow_segments(known.strip), _split_narrow_segments(run.strip)
     if old is None or new is None:
         return None
     start = _count_equal_cells(old, new, 0)
     if start >= run.end - run.x:
         return run.x, Strip([], 0)
-    back = _count_equal_cells(_reversed_segments(old), _reversed_segments(new), 0)
+    back = _count_equal_cells(_reverse_segments(old), _reverse_segments(new), 0)
     size = run.end - run.x
     end = max(start + 1, size - back)
     return run.x + start, Strip(run.strip.crop(start, end), end - start)
 
 
-def _narrow_segments(strip: Strip) -> list[Segment] | None:
+def _split_narrow_segments(strip: Strip) -> list[Segment] | None:
     segments = list(strip)
     for text, style, _ in segments:
-        if not _SINGLE_CELL_TEXT.fullmatch(text) or (style is not None and style.link):
+        if not _SINGLE_CELL_TEXT_PATTERN.fullmatch(text) or (style is not None and style.link):
             return None
     return segments
 
 
-def _reversed_segments(segments: list[Segment]) -> list[Segment]:
+def _reverse_segments(segments: list[Segment]) -> list[Segment]:
     return [Segment(text[::-1], style) for text, style, _ in reversed(segments)]
 
 
@@ -354,5 +356,5 @@ def _encode_strip(strip: Strip, system: ColorSystem) -> str:
     return found
 
 
-def _cursor_sequence(x: int, y: int) -> str:
+def _move_cursor_sequence(x: int, y: int) -> str:
     return f"\x1b[{y + 1};{x + 1}H"

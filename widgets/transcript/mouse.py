@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.widget import Widget
 
-from widgets.editor.key_dispatch import consume
+from widgets.editor.key_dispatch import consume_event
 from widgets.transcript import messages
 from widgets.transcript.blocks import CardBlock, CustomBlock, NoteBlock, PageRow, map_of_block
 from widgets.transcript.column import ABOVE_ALL, Column, LocatedRow
@@ -69,7 +69,7 @@ class Mouse:
                 self._handle_click(event)
 
     def _scroll_by_wheel(self, event: events.MouseEvent, direction: int) -> None:
-        consume(event)
+        consume_event(event)
         row = self._viewport.row_at(event.y)
         if event.shift and row is not None:
             self._keyboard.scroll_sideways(row.item, direction)
@@ -90,7 +90,7 @@ class Mouse:
             self._viewport.repaint()
 
     def _handle_click(self, event: events.Click) -> None:
-        consume(event)
+        consume_event(event)
         viewport = self._viewport
         row = viewport.row_at(event.y)
         was_dragged = Offset(event.x, event.y) != self._pressed_at

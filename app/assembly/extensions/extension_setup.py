@@ -25,7 +25,7 @@ from app.extensions.ui_protocol import Mode, Ui
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import TrustDecision, TrustQuestion, store_answer
 from app.values.user_errors import FileError
-from tools.running.withheld_variables import child_variables
+from tools.running.withheld_variables import variables_for_children
 
 
 class ConnectedExtensions(msgspec.Struct, kw_only=True):
@@ -123,7 +123,7 @@ async def connect_extensions(
 
 
 def _child_environment(assembled: AssembledSession) -> dict[str, str]:
-    return child_variables(assembled.effective_settings.settings.shell.shell_pass_environment)
+    return variables_for_children(assembled.effective_settings.settings.shell.shell_pass_environment)
 
 
 def _without_extension_flags(options: Options, catalogue: ExtensionCatalogue) -> Options:

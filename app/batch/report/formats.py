@@ -8,7 +8,7 @@ from html import escape
 from app.batch.report.figures import Comparison, Report, ReportedRun, RunGroup
 from app.printing import safe_text
 from app.values.usage import format_dollars
-from tools.amounts import bar, duration, pluralized, tokens
+from tools.amounts import draw_bar, format_seconds, pluralized, tokens
 
 _BAR_CELLS = 20
 _MAX_NAME_CHARS = 40
@@ -71,7 +71,7 @@ def terminal_lines(report: Report, columns: int) -> Iterator[str]:
         yield ""
         yield f"{grouping.by:{width}}  {'':{cells}}  " + _align_cells(head, widths)
         for name, group, row in zip(names, grouping.groups, rows, strict=True):
-            drawn = bar(group.rate.rate, 1.0, cells) if cells else ""
+            drawn = draw_bar(group.rate.rate, 1.0, cells) if cells else ""
             yield f"{name:{width}}  {drawn}  " + _align_cells(row, widths)
     if report.comparisons:
         yield ""
@@ -128,7 +128,7 @@ def _total_line(report: Report) -> str:
     return (
         f"{pluralized(count, 'run')}: {told}.\n{_percent(whole.rate.rate)} passed "
         f"({_format_interval(whole)}), {format_dollars(report.spent)}, "
-        f"{duration(whole.seconds.total) or '0 s'} of work."
+        f"{format_seconds(whole.seconds.total) or '0 s'} of work."
     )
 
 
@@ -140,8 +140,8 @@ def _group_cells(group: RunGroup) -> tuple[str, ...]:
         format_dollars(group.cost.median),
         format_dollars(group.cost.ninety),
         format_dollars(group.cost.total),
-        duration(group.seconds.median) or "0 s",
-        duration(group.seconds.ninety) or "0 s",
+        format_seconds(group.seconds.median) or "0 s",
+        format_seconds(group.seconds.ninety) or "0 s",
         tokens(round(group.tokens.median)),
         _distribution_bars(group.cost.bins),
         _distribution_bars(group.seconds.bins),
@@ -150,7 +150,10 @@ def _group_cells(group: RunGroup) -> tuple[str, ...]:
 
 def _distribution_headings(report: Report) -> tuple[str, str]:
     whole = report.all
-    return f"cost 0–{format_dollars(whole.cost.most)}", f"time 0–{duration(whole.seconds.most) or '0 s'}"
+    return (
+        f"cost 0–{format_dollars(whole.cost.most)}",
+        f"time 0–{format_seconds(whole.seconds.most) or '0 s'}",
+    )
 
 
 def _distribution_bars(bins: Sequence[int]) -> str:

@@ -33,7 +33,7 @@ from app.resources.paths import Paths
 from app.values.usage import format_dollars
 from app.values.user_errors import UserError
 from bayou.batch import BatchResult
-from tools.amounts import duration, pluralized, tokens
+from tools.amounts import format_seconds, pluralized, tokens
 
 _USAGE = """\
 bayou batch TASKS --out DIR [options] [-- OPTIONS OF EACH RUN]
@@ -336,7 +336,7 @@ class _EventPrinter:
     def _result_figures(self, result: BatchResult) -> str:
         parts = [
             f"{self._count}/{self._runs}",
-            duration(result.seconds),
+            format_seconds(result.seconds),
             f"{tokens(result.tokens)} tokens",
             format_dollars(result.cost),
             result.reason,

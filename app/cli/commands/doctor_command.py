@@ -30,7 +30,7 @@ from app.values.models import Model
 from app.version import VERSION
 from tools.files.existence import is_dir, is_file
 from tools.running.own_programs import find_own_program
-from tools.searching.ripgrep import bundled_ripgrep
+from tools.searching.ripgrep import find_bundled_ripgrep
 
 _USAGE = "bayou doctor [--json]     check what bayou needs here; exit code 1 if something needed is broken\n"
 _CONNECT_TIMEOUT_SECONDS = 3.0
@@ -85,7 +85,7 @@ async def _collect_findings() -> list[Finding]:
         ),
         _check_program(
             "rg",
-            bundled_ripgrep() or find_own_program("rg", outside=paths.cwd),
+            find_bundled_ripgrep() or find_own_program("rg", outside=paths.cwd),
             "required for searches",
             needed=True,
         ),

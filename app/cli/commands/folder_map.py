@@ -13,12 +13,12 @@ from app.cli.commands.map_command import MapArguments
 from app.printing import print_json, print_line, print_problem
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import decide_trust
-from tools.repomap.answer_texts import map_text
-from tools.repomap.index.building import IndexProgress
-from tools.repomap.index.hidden import HiddenFiles
-from tools.repomap.index.store import IndexStore, delete_index
-from tools.repomap.render import DEFAULT_MAP_TOKENS
-from tools.repomap.repository import MapAnswer, MappedRepository, repository_root
+from tools.repomap.answer_texts import format_map_answer
+from tools.repomap.index.hidden_files import HiddenFiles
+from tools.repomap.index.index_store import IndexStore, delete_index
+from tools.repomap.index.index_updates import IndexProgress
+from tools.repomap.map_rendering import DEFAULT_MAP_TOKENS
+from tools.repomap.repository import MapAnswer, MappedRepository, find_repository_root
 from tools.text import one_line
 
 
@@ -28,7 +28,7 @@ def run_folder_map(folder: Path, asked: MapArguments, cache: Path) -> int:
     place = Path(os.path.realpath(folder))
     paths = Paths.from_env(os.environ, place)
     repository = MappedRepository(
-        repository_root(place),
+        find_repository_root(place),
         cache,
         asks_git_at_home=lambda: _home_for_git(paths),
         hidden=lambda: _hidden_files(paths, place),
@@ -55,7 +55,7 @@ def run_folder_map(folder: Path, asked: MapArguments, cache: Path) -> int:
     if asked.is_json:
         print_json(_map_data(answer))
     else:
-        print_line(map_text(answer, is_question=asked.about is not None))
+        print_line(format_map_answer(answer, is_question=asked.about is not None))
     return 0
 
 

@@ -11,9 +11,9 @@ from app.assembly.options import UsageError
 from app.cli.change_folder import current_folder
 from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
-from tools.filemap.cache import shared_cache
-from tools.filemap.map import map_file
-from tools.filemap.rendering.render import DETAIL_LEVELS, render_map
+from tools.filemap.file_mapper import map_file
+from tools.filemap.map_cache import shared_map_cache
+from tools.filemap.rendering.map_rendering import DETAIL_LEVELS, render_map
 from tools.filemap.symbols import FileMap, Symbol
 
 _USAGE = f"""\
@@ -75,7 +75,7 @@ def run(words: list[str]) -> int:
 
 def _print_file_map(name: str, asked: MapArguments, cache: Path) -> bool:
     try:
-        outline = map_file(Path(name), cache=shared_cache(cache / "maps"))
+        outline = map_file(Path(name), cache=shared_map_cache(cache / "maps"))
     except OSError as problem:
         print_problem(f"{name}: {problem.strerror or problem}")
         return False
@@ -152,5 +152,5 @@ def _symbol_json(symbol: Symbol) -> dict[str, Any]:
         "modifiers": list(symbol.modifiers),
         "exported": symbol.is_exported,
         "doc": symbol.doc,
-        "leadLine": symbol.lead_line,
+        "leadLine": symbol.decorator_line,
     }

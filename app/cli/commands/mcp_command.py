@@ -34,7 +34,7 @@ from app.resources.paths import Paths
 from app.resources.server_files import user_servers_file
 from app.resources.text_files import read_text
 from app.values.user_errors import UserError
-from tools.text import for_terminal
+from tools.text import escape_for_terminal
 
 _MAX_LOG_LINES = 40
 
@@ -107,7 +107,7 @@ class _ServerCommands:
             wide = max(len(server.name) for server, _ in rows)
             for server, state in rows:
                 file = self.paths.shown(server.file) if server.file else server.origin
-                name = for_terminal(server.name)
+                name = escape_for_terminal(server.name)
                 print_line(f"{name:{wide}}  {state:9}  {display_address(server) or server.problem}  ({file})")
         for problem in self._found.problems:
             print_problem(str(problem))

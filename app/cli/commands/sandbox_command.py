@@ -20,9 +20,9 @@ from tools.base import ToolError
 from tools.box.policy import Box, covering_place
 from tools.files.artifacts import Artifacts
 from tools.files.paths import absolute_path
-from tools.running.commands import start_command
-from tools.running.sandbox_notes import box_notes
-from tools.running.shell import SpawnPlan, child_environment
+from tools.running.running_command import start_command
+from tools.running.sandbox_notes import format_sandbox_notes
+from tools.running.shell_settings import SpawnPlan, command_environment
 from tools.workspace import Workspace
 
 _USAGE = (
@@ -123,13 +123,13 @@ async def _run_in_sandbox(command: str) -> int:
     plan = SpawnPlan(
         command=command,
         cwd=str(workspace.cwd),
-        environment=child_environment(workspace.shell()),
+        environment=command_environment(workspace.shell_settings()),
     )
     try:
         running = await start_command(workspace, plan, tool="bash", call_id=_TOOL_CALL_ID, has_own_shell=True)
         outcome = await running.finish(None)
         print_text(outcome.output.text)
-        for note in box_notes(outcome, outcome.output.text):
+        for note in format_sandbox_notes(outcome, outcome.output.text):
             print_line(note)
         return outcome.exit_code or 0
     except ToolError as problem:

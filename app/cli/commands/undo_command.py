@@ -27,7 +27,7 @@ from app.undo.restore_plan import RestoreFileRow, RestorePlan
 from app.undo.session_undo import SessionUndo, open_undo, restored_text
 from app.values.entries import CustomEntry, CustomMessageEntry
 from app.values.user_errors import UserError
-from tools.amounts import changed_files, changed_lines
+from tools.amounts import format_changed_files, format_changed_lines
 from tools.files.existence import is_dir
 from tools.text import reveal_hidden_characters
 
@@ -134,7 +134,7 @@ def _print_preview(asked: _UndoArguments, plan: RestorePlan) -> int:
             }
         )
         return 0
-    print_line(f"{plan.target.label}: {changed_files(len(rows), plan.added, plan.removed)}")
+    print_line(f"{plan.target.label}: {format_changed_files(len(rows), plan.added, plan.removed)}")
     width = max((len(reveal_hidden_characters(row.path)) for row in rows), default=0)
     for row in rows:
         print_line(_file_line(row, asked, min(width, 60)))
@@ -149,7 +149,7 @@ def _print_preview(asked: _UndoArguments, plan: RestorePlan) -> int:
 
 def _file_line(row: RestoreFileRow, asked: _UndoArguments, width: int) -> str:
     path = reveal_hidden_characters(row.path)
-    lines = changed_lines(row.added, row.removed)
+    lines = format_changed_lines(row.added, row.removed)
     why = row.why or row.by
     if row.state == "conflict" and row.path not in asked.choices:
         merge = f", --merge {path}" if row.can_merge else ""

@@ -28,7 +28,7 @@ from app.sessions.index.usage import (
 )
 from app.sessions.session_library import read_usage
 from app.values.usage import format_dollars
-from tools.amounts import bar, percentage, pluralized, tokens
+from tools.amounts import draw_bar, format_percentage, pluralized, tokens
 
 _USAGE = (
     "bayou usage [--by day|model|project|session] [--days N] [--json | --html]\n\nShows answers, "
@@ -117,7 +117,7 @@ def _table_lines(sums: list[UsageGroup], by: Grouping, most: int | None, home: P
     width = max(len(by), *map(len, titles))
     lines = [f"{by:{width}}  {'':{_BAR_CELLS}}" + "".join(f"{word:>10}" for word in _COLUMN_NAMES)]
     for found, title in zip(shown, titles, strict=True):
-        drawn = bar(_usage_amount(found.usage, is_money=is_money), largest, _BAR_CELLS)
+        drawn = draw_bar(_usage_amount(found.usage, is_money=is_money), largest, _BAR_CELLS)
         lines.append(
             f"{title:{width}}  {drawn}" + "".join(f"{one:>10}" for one in _shown_figures(found.usage))
         )
@@ -165,7 +165,7 @@ def _usage_amount(used: UsageSum, *, is_money: bool) -> float:
 
 
 def _cached_share(used: UsageSum) -> str:
-    return "–" if used.cached_percentage is None else percentage(used.cached_percentage)
+    return "–" if used.cached_percentage is None else format_percentage(used.cached_percentage)
 
 
 def _entry_location(one: SkippedUsage) -> str:

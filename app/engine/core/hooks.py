@@ -25,7 +25,7 @@ from app.values.entries import BranchSummaryEntry
 from app.values.messages import AssistantMessage, CustomMessage, Message
 from app.values.models import Model
 from tools.diagnostics.problems import CodeProblem, FileChangeTexts
-from tools.running.shell import SpawnPlan
+from tools.running.shell_settings import SpawnPlan
 
 SessionSwitchReason = Literal["new", "resume", "fork"]
 """Why the session continues with another file."""

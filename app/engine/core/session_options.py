@@ -19,11 +19,11 @@ from app.resources.settings.settings import Settings
 from app.resources.settings.settings_agent import EditModeName
 from app.sessions.file.session_file import SyncTiming
 from app.values.models import Model
-from tools.edits.dialects.modes import EditMode
+from tools.edits.dialects.edit_modes import EditMode
 from tools.kernel.settings import KernelSettings
 from tools.patterns import late
 from tools.running.interceptor import InterceptRule
-from tools.running.shell import ShellSettings
+from tools.running.shell_settings import ShellSettings
 from tools.running.user_shell.shell_snapshot import UserShell
 from tools.workspace import ReadSettings
 
@@ -126,12 +126,12 @@ def shell_settings(
 def _shell_settings_from(settings: Settings, own: UserShell | None) -> ShellSettings:
     bash, shell = settings.bash, settings.shell
     return ShellSettings(
-        path=shell.shell_path,
-        prefix=shell.shell_command_prefix or "",
-        passed_names=shell.shell_pass_environment,
+        shell_path=shell.shell_path,
+        command_prefix=shell.shell_command_prefix or "",
+        passed_variable_names=shell.shell_pass_environment,
         is_persistent=bash.persistent_shell,
-        own=own if bash.own_shell else None,
-        is_intercepting=bash.interceptor.enabled,
+        user_shell=own if bash.own_shell else None,
+        intercepts_commands=bash.interceptor.enabled,
         intercept_rules=command_intercept_rules(settings) if bash.interceptor.enabled else (),
         has_terminals=bash.pty,
         default_timeout=bash.default_timeout_seconds or None,

@@ -9,7 +9,7 @@ import msgspec
 
 from app.values.content import ToolCall
 from app.values.messages import ToolDeclaration
-from tools.base import Tool, ToolContext, plain_card
+from tools.base import Tool, ToolContext, make_plain_card
 from tools.edits.named_files import EDITING_TOOLS
 from tools.effects import NO_EFFECTS, CallFiles, Effects
 from tools.files.paths import display_path
@@ -89,7 +89,7 @@ class Toolbox:
         """The tool state as last computed; None: something has changed since."""
         self._change_count = 0
         self._unlisted_sources: Callable[[], Mapping[str, Tool]] = dict
-        workspace.exchanged = self.recompute_active_tools
+        workspace.on_operations_switched = self.recompute_active_tools
 
     @property
     def _registered_tools(self) -> dict[str, Tool]:
@@ -248,12 +248,12 @@ class Toolbox:
         tool = self.callable_tools().get(name) or self._registered_tools.get(name)
         if tool is None:
             return None
-        from tools.schema import normalised_arguments, typed_arguments  # noqa: PLC0415  (with the first tools)
+        from tools.schema import convert_to_arguments_struct, normalise_arguments  # noqa: PLC0415  (with the first tools)
 
         context = ToolContext(call_id="", cwd=self.workspace.cwd, workspace=self.workspace)
         try:
             return tool.effects_of(
-                typed_arguments(tool, normalised_arguments(tool, dict(arguments))), context
+                convert_to_arguments_struct(tool, normalise_arguments(tool, dict(arguments))), context
             )
         except Exception:  # noqa: BLE001  (a tool's own functions; its call is answered with what is wrong)
             return None
@@ -279,13 +279,13 @@ class Toolbox:
 
     def _tool_variant_for_settings(self, tool: Tool) -> Tool:
         if tool is self._builtin_edit_tool and (mode := self.workspace.edit_mode()) != "replace":
-            from tools.builtin.edit import edit_tool_for  # noqa: PLC0415  (with the first tools)
+            from tools.builtin.edit import make_edit_tool_for_mode  # noqa: PLC0415  (with the first tools)
 
-            return edit_tool_for(mode)
-        if tool is self._commands and not self.workspace.shell().has_terminals:
-            from tools.builtin.bash import bash_tool  # noqa: PLC0415  (as above)
+            return make_edit_tool_for_mode(mode)
+        if tool is self._commands and not self.workspace.shell_settings().has_terminals:
+            from tools.builtin.bash import make_bash_tool  # noqa: PLC0415  (as above)
 
-            return bash_tool(has_terminals=False) if tool is bash_tool() else tool
+            return make_bash_tool(has_terminals=False) if tool is make_bash_tool() else tool
         return tool
 
     def set_active_tools(self, names: Iterable[str]) -> None:
@@ -298,11 +298,11 @@ class Toolbox:
         plain card."""
         tool = self._registered_tools.get(call.name) or self._unlisted_sources().get(call.name)
         if tool is None:
-            return plain_card(call.name, call.arguments, result)
+            return make_plain_card(call.name, call.arguments, result)
         try:
             return tool.card(call.arguments, result)
         except Exception:  # noqa: BLE001  (arguments may be partial or a model's nonsense)
-            return plain_card(call.name, call.arguments, result)
+            return make_plain_card(call.name, call.arguments, result)
 
 
 class _ToolSnapshot(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,7 +35,7 @@ def _find_symbols(found: Differences) -> dict[str, str]:
 
 
 def _symbol_names(file: FileDifference, patch: str, source: bytes | None) -> Iterator[str]:
-    from tools.filemap.map import map_text  # noqa: PLC0415  (parsers are loaded when there is something to parse)
+    from tools.filemap.file_mapper import map_text  # noqa: PLC0415  (parsers are loaded when there is something to parse)
 
     lines = _changed_line_numbers(patch)
     try:

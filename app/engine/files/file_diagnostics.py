@@ -25,16 +25,16 @@ from app.values.diagnostics import Diagnostic, DiagnosticsEnd, DiagnosticsStart
 from app.values.messages import AssistantMessage, CustomMessage
 from app.values.wire import to_wire
 from tools.base import ToolError
-from tools.diagnostics.output_parsers import MAX_SHOWN_MESSAGE, clean_text
-from tools.diagnostics.problems import CodeProblem, FileChangeTexts, sorted_problems
+from tools.diagnostics.output_parsers import MAX_SHOWN_PROBLEM_CHARS, clean_problem_text
+from tools.diagnostics.problems import CodeProblem, FileChangeTexts, sort_problems
 from tools.effects import Effects, Program
 from tools.files.path_arguments import withheld_files
-from tools.running.shell import child_environment
+from tools.running.shell_settings import command_environment
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from tools.diagnostics.checkers import CheckedFolder, CheckerCommand
-    from tools.diagnostics.comparing import NewProblems
+    from tools.diagnostics.problem_comparison import NewCodeProblems
 
 FileItem = TypeVar("FileItem", FileChangeTexts, CodeProblem)
 MESSAGE_TYPE = "diagnostics"
@@ -146,23 +146,26 @@ class SessionDiagnostics:
     ) -> tuple[DiagnosticsEnd | None, list[CodeProblem]]:
         """Returns the new problems in changed files; None: no linter or checker handles these files."""
         # Most sessions run no diagnostics, so the module is imported late.
-        from tools.diagnostics.comparing import NewProblems  # noqa: PLC0415
+        from tools.diagnostics.problem_comparison import NewCodeProblems  # noqa: PLC0415
 
         ground = await self._checker_scope()
         starts, failures = await self._startable_programs(changed, ground)
         if starts:
             names = tuple(dict.fromkeys(self._mask_text(start.name) for start in starts))
             await self._event_bus.publish(DiagnosticsStart(programs=names, files=len(changed)))
-        found = await self._run_programs(starts, changed, ground) if starts else NewProblems()
+        found = await self._run_programs(starts, changed, ground) if starts else NewCodeProblems()
         said = await self._hooks.find_code_problems(changed)
         if not starts and not said and not failures:
             return None, []
         tellable = await asyncio.to_thread(self._visible_to_model, [*found.problems, *said])
         fresh = self._new_problems(tellable)
-        shown = await asyncio.to_thread(self._display_problems, fresh[:MAX_SHOWN_PROBLEMS], ground.root)
+        shown = await asyncio.to_thread(
+            self._display_problems, fresh[:MAX_SHOWN_PROBLEMS], ground.root_folder
+        )
         # A program may quote parts of a secret; its output is cut before any part would remain visible.
         broken = tuple(
-            clean_text(self._mask_text(one), 2 * MAX_SHOWN_MESSAGE) for one in (*failures, *found.failures)
+            clean_problem_text(self._mask_text(one), 2 * MAX_SHOWN_PROBLEM_CHARS)
+            for one in (*failures, *found.failures)
         )
         return DiagnosticsEnd(problems=shown, total=len(fresh), failures=broken), fresh
 
@@ -182,15 +185,15 @@ class SessionDiagnostics:
             self._permission_context.has_nothing_to_trust() and self._permissions.boxes.are_in_force
         )
         return CheckedFolder(
-            root=await asyncio.to_thread(os.path.realpath, self._workspace.cwd),
+            root_folder=await asyncio.to_thread(os.path.realpath, self._workspace.cwd),
             is_folder_trusted=uses_folder,
-            environment=child_environment(self._workspace.shell()),
+            environment=command_environment(self._workspace.shell_settings()),
         )
 
     async def _startable_programs(
         self, changed: list[FileChangeTexts], ground: "CheckedFolder"
     ) -> "tuple[list[CheckerCommand], list[str]]":
-        from tools.diagnostics.comparing import plan_checker_runs  # noqa: PLC0415  (as above)
+        from tools.diagnostics.problem_comparison import plan_checker_runs  # noqa: PLC0415  (as above)
 
         commands = await self._checker_commands()
         starts, failures = await asyncio.to_thread(plan_checker_runs, commands, changed, ground)
@@ -228,16 +231,16 @@ class SessionDiagnostics:
 
     async def _run_programs(
         self, starts: "Sequence[CheckerCommand]", changed: list[FileChangeTexts], ground: "CheckedFolder"
-    ) -> "NewProblems":
-        from tools.diagnostics.comparing import NewProblems, find_new_problems  # noqa: PLC0415  (as above)
-        from tools.diagnostics.running import CheckerEnvironment  # noqa: PLC0415  (as above)
+    ) -> "NewCodeProblems":
+        from tools.diagnostics.checker_runs import CheckerEnvironment  # noqa: PLC0415  (as above)
+        from tools.diagnostics.problem_comparison import NewCodeProblems, find_new_problems  # noqa: PLC0415  (as above)
 
         processes = self._workspace.local_processes
         assert processes is not None
         try:
             box = await self._permissions.boxes.box_for_program()
         except ToolError as problem:
-            return NewProblems(failures=(str(problem).rstrip("."),))
+            return NewCodeProblems(failures=(str(problem).rstrip("."),))
         around = CheckerEnvironment(
             processes=processes,
             environment=ground.environment,
@@ -253,7 +256,7 @@ class SessionDiagnostics:
         changed."""
         told = self._reported_problems.copy()
         fresh: list[CodeProblem] = []
-        for problem in sorted_problems(problems):
+        for problem in sort_problems(problems):
             if told[problem.line_independent_key]:
                 told[problem.line_independent_key] -= 1
             else:
@@ -263,12 +266,12 @@ class SessionDiagnostics:
     def _display_problems(self, problems: Sequence[CodeProblem], root: str) -> tuple[Diagnostic, ...]:
         return tuple(
             Diagnostic(
-                path=clean_text(self._mask_text(os.path.relpath(one.path, root))),
+                path=clean_problem_text(self._mask_text(os.path.relpath(one.path, root))),
                 line=one.line,
                 column=one.column,
-                text=clean_text(self._mask_text(one.text)),
-                code=self._mask_text(one.code),
-                source=self._mask_text(one.source),
+                text=clean_problem_text(self._mask_text(one.text)),
+                code=self._mask_text(one.rule_name),
+                source=self._mask_text(one.checker_name),
                 severity=one.severity,
             )
             for one in problems

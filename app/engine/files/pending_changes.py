@@ -1,5 +1,5 @@
 """The staged changes of one session that wait to be applied or discarded: who is notified, who answers, and when
-they end without an answer. `tools.edits.pending` stages changes and writes all of a change or nothing."""
+they end without an answer. `tools.edits.staged_actions` stages changes and writes all of a change or nothing."""
 
 import asyncio
 from collections import Counter
@@ -22,13 +22,13 @@ from app.values.pending import PendingAction, PendingChanged, PendingFile, Pendi
 from app.values.user_errors import UserError
 from tools.base import Tool, ToolError
 from tools.edits.diffs import diff_texts
-from tools.edits.pending import (
+from tools.edits.staged_actions import (
     Resolution,
     ResolvedAction,
     ResolvedBy,
     StagedAction,
     StagedFile,
-    UnknownAction,
+    UnknownStagedAction,
 )
 from tools.files.file_errors import file_error
 from tools.files.mutations import content_hash
@@ -71,12 +71,12 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
     _has_reminded: bool = False
 
     def __post_init__(self) -> None:
-        self.workspace.pending.subscribe(self._publish_resolved)
+        self.workspace.staged_actions.subscribe(self._publish_resolved)
         self.toolbox.add_withhold_rule(self._withheld_tools, still_answers=True)
 
     @property
     def waiting(self) -> tuple[StagedAction, ...]:
-        return self.workspace.pending.pending_actions
+        return self.workspace.staged_actions.pending_actions
 
     def _withheld_tools(self, tools: Mapping[str, Tool]) -> list[str]:
         """Withholds the `resolve` tool while no staged change waits."""
@@ -99,8 +99,10 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
             )
         try:
             files = await asyncio.to_thread(lambda: [self._staged_file(change) for change in changes])
-            return self.workspace.pending.stage(label, source_tool, files, apply=apply, reject=reject)
-        except (UnknownAction, ToolError) as problem:
+            return self.workspace.staged_actions.stage_action(
+                label, source_tool, files, apply=apply, reject=reject
+            )
+        except (UnknownStagedAction, ToolError) as problem:
             raise UserError(str(problem)) from None
 
     def _staged_file(self, change: RequestedChange) -> StagedFile:
@@ -114,9 +116,9 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
             before = None
         except OSError as problem:
             raise file_error(problem, "read", path, files) from None
-        from tools.edits.texts import decode_file  # noqa: PLC0415  (with the first change that waits)
+        from tools.edits.editable_text import decode_text_file  # noqa: PLC0415  (with the first change that waits)
 
-        old = decode_file(before, shown) if before is not None else None
+        old = decode_text_file(before, shown) if before is not None else None
         new = change.text or ""
         if change.text is None:
             data = None
@@ -127,9 +129,9 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
             data = whole.encode_with_edits((), shown)
         return StagedFile(
             path=path,
-            shown=shown,
+            display_path=shown,
             before_hash=content_hash(before) if before is not None else None,
-            data=data,
+            new_content=data,
             diff=diff_texts(shown, old.text if old is not None else "", new),
         )
 
@@ -153,18 +155,18 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         self, id: str | None, action: Resolution, reason: str, by: ResolvedBy, files: Collection[str]
     ) -> ResolvedAction:
         try:
-            staged = self.workspace.pending.find(id)
-            return await self.workspace.pending.resolve(
+            staged = self.workspace.staged_actions.find_action(id)
+            return await self.workspace.staged_actions.resolve_action(
                 staged.id, action, reason, by=by, call_id=f"pending-{staged.id}", files=files
             )
-        except UnknownAction as problem:
+        except UnknownStagedAction as problem:
             raise UserError(str(problem)) from None
         except OSError as problem:
             words = file_error(problem, "write", str(problem.filename), self.workspace.files)
             raise UserError(str(words)) from None
 
     def _outcome_message(self, resolved: ResolvedAction) -> CustomMessage:
-        who = "The user" if resolved.by == "person" else "The user's client"
+        who = "The user" if resolved.resolved_by == "person" else "The user's client"
         deed = (
             "discarded"
             if resolved.action == "discard"
@@ -241,8 +243,8 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
     def discard_all(self) -> None:
         """Discards the staged changes when the session moves elsewhere. Changes in a helper's copy are not lost
         by that, so they wait on."""
-        ids = [one.id for one in self.waiting if not one.is_merged]
-        gone = self.workspace.pending.drop_all("The conversation moved to another branch.", ids)
+        ids = [one.id for one in self.waiting if not one.merges_each_file]
+        gone = self.workspace.staged_actions.drop_all("The conversation moved to another branch.", ids)
         if gone:
             labels = ", ".join(one.label for one in gone)
             self.event_bus.notify(
@@ -265,7 +267,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
                 action=resolved.action,
                 is_done=resolved.is_done,
                 text=resolved.text,
-                by=resolved.by,
+                by=resolved.resolved_by,
             )
         self.event_bus.publish_now(
             PendingChanged(waiting=tuple(map(pending_action, self.waiting)), resolved=outcome)
@@ -278,7 +280,7 @@ def pending_action(staged: StagedAction) -> PendingAction:
         label=staged.label,
         source_tool=staged.source_tool,
         files=tuple(
-            PendingFile(path=file.shown, added=file.diff.added, removed=file.diff.removed)
+            PendingFile(path=file.display_path, added=file.diff.added, removed=file.diff.removed)
             for file in staged.files
         ),
     )
@@ -289,11 +291,11 @@ def _resolution_data(resolved: ResolvedAction) -> Mapping[str, object]:
         "id": resolved.staged.id,
         "label": resolved.staged.label,
         "sourceTool": resolved.staged.source_tool,
-        "files": [file.shown for file in resolved.staged.files],
+        "files": [file.display_path for file in resolved.staged.files],
         "action": resolved.action,
         "done": resolved.is_done,
         "text": resolved.text,
-        "by": resolved.by,
+        "by": resolved.resolved_by,
     }
 
 

@@ -17,7 +17,7 @@ from app.undo.review.reviewed_files import ReviewedChanges, ReviewedFile, Review
 from app.values.approvals import Approval
 from app.values.user_errors import UserError
 from tools.edits.diffs import diff_texts
-from tools.edits.proposed import ProposedFile, can_rewrite_arguments, rewritten_arguments
+from tools.edits.proposed_files import ProposedFile, can_rewrite_arguments, rewrite_arguments
 from tools.results import DiffBlock
 
 ProposeFiles = Callable[[str, Mapping[str, Any]], Awaitable[tuple[ProposedFile, ...]]]
@@ -47,7 +47,7 @@ class ProposedReview:
     @property
     def creates_all_files(self) -> bool:
         """Whether no file of the tool call exists yet."""
-        return bool(self._files) and all(one.before is None for one in self._files)
+        return bool(self._files) and all(one.old_text is None for one in self._files)
 
     @property
     def is_changed(self) -> bool:
@@ -66,10 +66,13 @@ class ProposedReview:
             one = files.get(path)
             if one is None:
                 return None
-            after = _patch_side(self._texts.get(one.sent_path, one.after))
+            after = _patch_side(self._texts.get(one.sent_path, one.new_text))
             taken = self._left_out_hunks.get(path, frozenset())
             return FileSides(
-                name=one.real or one.path, before=_patch_side(one.before), after=after, taken_back_hunks=taken
+                name=one.real_path or one.path,
+                before=_patch_side(one.old_text),
+                after=after,
+                taken_back_hunks=taken,
             )
 
         return ReviewedChanges(
@@ -84,10 +87,10 @@ class ProposedReview:
         )
 
     def _file_difference(self, one: ProposedFile) -> FileDifference:
-        diff = diff_texts(one.path, one.before or "", self._texts.get(one.sent_path, one.after or ""))
-        deed = "new" if one.before is None else "removed" if one.after is None else "changed"
+        diff = diff_texts(one.path, one.old_text or "", self._texts.get(one.sent_path, one.new_text or ""))
+        deed = "new" if one.old_text is None else "removed" if one.new_text is None else "changed"
         return FileDifference(
-            path=one.path, deed=deed, added=diff.added, removed=diff.removed, absolute_path=one.real
+            path=one.path, deed=deed, added=diff.added, removed=diff.removed, absolute_path=one.real_path
         )
 
     async def current_file(self, file: ReviewedFile) -> str:
@@ -97,8 +100,8 @@ class ProposedReview:
 
     async def stale_files(self) -> tuple[str, ...]:
         """Returns the files that were changed since the call was opened for review."""
-        now = {one.path: one.before for one in await self._proposed_files()}
-        return tuple(one.path for one in self._files if one.path not in now or now[one.path] != one.before)
+        now = {one.path: one.old_text for one in await self._proposed_files()}
+        return tuple(one.path for one in self._files if one.path not in now or now[one.path] != one.old_text)
 
     def conflict_lines(self, path: str) -> str:
         del path
@@ -138,7 +141,7 @@ class ProposedReview:
 
     def arguments(self) -> dict[str, Any] | None:
         """Returns the arguments of the tool call after the review; None if every hunk was left out."""
-        return rewritten_arguments(self._approval.arguments, self._files, self._reviewed_texts())
+        return rewrite_arguments(self._approval.arguments, self._files, self._reviewed_texts())
 
     def _reviewed_texts(self) -> Mapping[str, str | None]:
         texts: dict[str, str | None] = dict(self._texts)
@@ -156,7 +159,7 @@ class ProposedReview:
         left = self._reviewed_texts()
         found: list[DiffBlock] = []
         for one in self._files:
-            diff = diff_texts(one.path, one.before or "", left.get(one.sent_path, one.after) or "")
+            diff = diff_texts(one.path, one.old_text or "", left.get(one.sent_path, one.new_text) or "")
             if diff.added or diff.removed:
                 found.append(
                     DiffBlock(path=one.path, diff=diff.patch, added=diff.added, removed=diff.removed)

@@ -39,7 +39,7 @@ from tools.base import FileChange
 from tools.files.mutations import PendingMutation
 from tools.operations import CommandLine, LocalFiles
 from tools.running.file_watching import CommandFiles, FilesAfterCommand
-from tools.running.shell import POSIX_SHELLS
+from tools.running.shell_settings import POSIX_SHELLS
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -165,7 +165,9 @@ class SessionFiles:
     async def _watch_command(self, call_id: str, tool: str, command: CommandLine) -> FilesAfterCommand | None:
         if not self._is_undo_on or not self._options.effective_settings.settings.undo.commands:
             return None
-        if not self._workspace.shell().is_persistent and await asyncio.to_thread(self._only_reads, command):
+        if not self._workspace.shell_settings().is_persistent and await asyncio.to_thread(
+            self._only_reads, command
+        ):
             return None
         opened = await asyncio.to_thread(self._open_undo_parts)
         try:
@@ -182,7 +184,7 @@ class SessionFiles:
         if self._command_context is None or Path(command.argv[0]).name not in POSIX_SHELLS:
             return False
         place = self._command_context.describe_command_place(
-            self._workspace.cwd, self._workspace.shell().passed_names
+            self._workspace.cwd, self._workspace.shell_settings().passed_variable_names
         )
         # Which files it may show does not matter here.
         place = msgspec.structs.replace(place, working_folder=os.path.realpath(command.cwd), has_sandbox=True)
@@ -201,7 +203,7 @@ class SessionFiles:
             changed=len(happened.changes),
             added=sum(change.added for change in happened.changes),
             removed=sum(change.removed for change in happened.changes),
-            uncovered=tuple(f"{one.path} ({one.why})" for one in happened.unstored_files),
+            not_undoable=tuple(f"{one.path} ({one.why})" for one in happened.unstored_files),
         )
 
     def _publish_changes(

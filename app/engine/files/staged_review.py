@@ -15,7 +15,7 @@ from app.undo.review.review_records import Decisions, Remark
 from app.undo.review.reviewed_files import ReviewedChanges, ReviewedFile, ReviewedHunk
 from app.values.user_errors import UserError
 from tools.edits.diffs import diff_texts
-from tools.edits.pending import StagedAction, StagedFile, UnknownAction
+from tools.edits.staged_actions import StagedAction, StagedFile, UnknownStagedAction
 from tools.files.mutations import content_hash
 from tools.workspace import Workspace
 
@@ -36,7 +36,7 @@ class StagedReview:
     @property
     def applies_files(self) -> bool:
         """Whether single files of the staged action can be applied; the files of one rewrite cannot."""
-        return self._staged.is_merged
+        return self._staged.merges_each_file
 
     async def changes(self, of: DiffSource) -> ReviewedChanges:
         """Returns the changes that the staged action would write, by file and hunk; `of` makes no difference."""
@@ -44,7 +44,7 @@ class StagedReview:
         return await asyncio.to_thread(self._changes)
 
     def _changes(self) -> ReviewedChanges:
-        files = {file.shown: file for file in self._staged.files}
+        files = {file.display_path: file for file in self._staged.files}
 
         def sides(path: str) -> FileSides | None:
             file = files.get(path)
@@ -52,11 +52,15 @@ class StagedReview:
 
         listed = tuple(
             FileDifference(
-                path=file.shown,
-                deed="removed" if file.data is None else "new" if file.before_hash is None else "changed",
+                path=file.display_path,
+                deed="removed"
+                if file.new_content is None
+                else "new"
+                if file.before_hash is None
+                else "changed",
                 added=file.diff.added,
                 removed=file.diff.removed,
-                why="in conflict" if file.conflict else "",
+                why="in conflict" if file.conflict_text else "",
                 absolute_path=file.path,
             )
             for file in self._staged.files
@@ -76,14 +80,14 @@ class StagedReview:
 
     def _file_versions(self, file: StagedFile) -> FileSides | None:
         """Returns a staged file before and after; None where the file has changed since it was staged."""
-        before = file.base if file.base is not None else self._unchanged_content(file)
+        before = file.merge_base if file.merge_base is not None else self._unchanged_content(file)
         if before is None and file.before_hash is not None:
             return None
         return FileSides(
             name=file.path,
             before=patch_side_of(before),
-            after=patch_side_of(file.data),
-            taken_back_hunks=self._left_out_hunks.get(file.shown, frozenset()),
+            after=patch_side_of(file.new_content),
+            taken_back_hunks=self._left_out_hunks.get(file.display_path, frozenset()),
         )
 
     def _unchanged_content(self, file: StagedFile) -> bytes | None:
@@ -101,7 +105,7 @@ class StagedReview:
 
     def conflict_lines(self, path: str) -> str:
         """Returns both versions of the lines of a staged file that could not be merged."""
-        conflict = next((file.conflict for file in self._staged.files if file.shown == path), "")
+        conflict = next((file.conflict_text for file in self._staged.files if file.display_path == path), "")
         return f"Not merged, because the file was changed here too:\n{conflict}" if conflict else ""
 
     async def change_hunks(self, changes: ReviewedChanges, path: str, keys: frozenset[str]) -> None:
@@ -115,8 +119,8 @@ class StagedReview:
             label, files = await asyncio.to_thread(
                 lambda: (self._staged_label(changes), self._reviewed_files(changes))
             )
-            self._workspace.pending.restage(self._staged.id, label, files)
-        except UnknownAction as problem:
+            self._workspace.staged_actions.replace_staged_files(self._staged.id, label, files)
+        except UnknownStagedAction as problem:
             changes.note_taken_back(path, file.taken_back_hunks)
             raise UserError(str(problem)) from None
 
@@ -125,11 +129,13 @@ class StagedReview:
         sentence about the outcome. Raises `UserError`."""
         resolved = await self._pending.answer(self._staged.id, "apply", "", files=(path,))
         waiting = next((one for one in self._pending.waiting if one.id == self._staged.id), None)
-        conflicts = {file.shown: file.conflict for file in waiting.files} if waiting is not None else {}
+        conflicts = (
+            {file.display_path: file.conflict_text for file in waiting.files} if waiting is not None else {}
+        )
         files = (
-            msgspec.structs.replace(file, conflict=conflicts.get(file.shown, ""))
+            msgspec.structs.replace(file, conflict_text=conflicts.get(file.display_path, ""))
             for file in self._staged.files
-            if file.shown != path or path in conflicts
+            if file.display_path != path or path in conflicts
         )
         self._staged = msgspec.structs.replace(self._staged, files=tuple(files))
         return resolved.text
@@ -147,7 +153,7 @@ class StagedReview:
         staged = msgspec.structs.replace(
             self._staged,
             files=tuple(
-                msgspec.structs.replace(one, data=data) if one.shown == path else one
+                msgspec.structs.replace(one, new_content=data) if one.display_path == path else one
                 for one in self._staged.files
             ),
         )
@@ -158,8 +164,8 @@ class StagedReview:
             label, files = await asyncio.to_thread(
                 lambda: (self._staged_label(changed), self._reviewed_files(changed))
             )
-            self._workspace.pending.restage(self._staged.id, label, files)
-        except UnknownAction as problem:
+            self._workspace.staged_actions.replace_staged_files(self._staged.id, label, files)
+        except UnknownStagedAction as problem:
             self._staged = former
             raise UserError(str(problem)) from None
         return before
@@ -167,21 +173,21 @@ class StagedReview:
     def _reviewed_files(self, changes: ReviewedChanges) -> list[StagedFile]:
         found: list[StagedFile] = []
         for staged in self._staged.files:
-            taken = self._left_out_hunks.get(staged.shown)
-            file = changes.file(staged.shown) if taken else None
-            if staged.shown not in self._edited_files and (not taken or file is None):
+            taken = self._left_out_hunks.get(staged.display_path)
+            file = changes.file(staged.display_path) if taken else None
+            if staged.display_path not in self._edited_files and (not taken or file is None):
                 found.append(staged)
                 continue
-            file = file or changes.file(staged.shown)
+            file = file or changes.file(staged.display_path)
             assert file is not None
             goal = file.target_without_hunks(taken or frozenset())
             data = None if goal.image is None else goal.data
             before = file.before.data if file.before is not None else None
             if data != before:
                 diff = diff_texts(
-                    staged.shown, (before or b"").decode("utf-8"), (data or b"").decode("utf-8")
+                    staged.display_path, (before or b"").decode("utf-8"), (data or b"").decode("utf-8")
                 )
-                found.append(msgspec.structs.replace(staged, data=data, diff=diff))
+                found.append(msgspec.structs.replace(staged, new_content=data, diff=diff))
         return found
 
     def _staged_label(self, changes: ReviewedChanges) -> str:

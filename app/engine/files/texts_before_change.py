@@ -98,7 +98,7 @@ class TextsBeforeChange:
             except OSError:
                 continue
             if after != data and len(after or b"") <= MAX_FILE_BYTES:
-                found.append(FileChangeTexts(path=path, before=data, after=after))
+                found.append(FileChangeTexts(path=path, old_content=data, new_content=after))
         return found
 
     def _present_text(self, path: str) -> bytes | None:
@@ -111,4 +111,4 @@ class TextsBeforeChange:
 
 def current_hashes(changed: list[FileChangeTexts]) -> dict[str, str]:
     """Returns the current hashes of the files, to detect later changes."""
-    return {one.path: content_hash(one.after) if one.after is not None else "" for one in changed}
+    return {one.path: content_hash(one.new_content) if one.new_content is not None else "" for one in changed}

@@ -23,13 +23,13 @@ from app.values.todos import CheckResult, GoalCheck, check_call_id
 from tools.base import Tool, ToolContext
 from tools.effects import Effects, Program
 from tools.results import ToolResult, text_result
-from tools.running.card import command_card, progress_result
-from tools.running.commands import CommandOutcome, RunningCommand, start_command
+from tools.running.command_card import make_command_card, make_progress_result
 from tools.running.poll_interval import PollInterval
-from tools.running.sandbox_notes import box_details, box_notes
-from tools.running.shell import SpawnPlan, child_environment
-from tools.schema import schema_of
-from tools.workspace import workspace_of
+from tools.running.running_command import CommandOutcome, RunningCommand, start_command
+from tools.running.sandbox_notes import format_sandbox_notes, make_sandbox_details
+from tools.running.shell_settings import SpawnPlan, command_environment
+from tools.schema import make_arguments_schema
+from tools.workspace import workspace_of_context
 
 MAX_OUTPUT_CHARS = 4_000
 
@@ -41,7 +41,7 @@ class CheckArguments(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float
 
     def effects(self, context: ToolContext) -> Effects:
-        folder = workspace_of(context).files.real_path(str(context.cwd))
+        folder = workspace_of_context(context).files.real_path(str(context.cwd))
         return Effects(runs=Program(language="shell", code=self.command, folder=folder))
 
 
@@ -123,13 +123,13 @@ def _as_check_result(check: GoalCheck, result: ToolResult, seconds: float) -> Ch
 
 
 async def _run_check(arguments: CheckArguments, context: ToolContext) -> ToolResult:
-    workspace = workspace_of(context)
+    workspace = workspace_of_context(context)
     running = await start_command(
         workspace,
         SpawnPlan(
             command=arguments.command,
             cwd=str(context.cwd),
-            environment=child_environment(workspace.shell(), extra={}, is_interactive=False),
+            environment=command_environment(workspace.shell_settings(), extra={}, is_interactive=False),
         ),
         tool="bash",
         has_own_shell=True,
@@ -151,22 +151,22 @@ async def _publish_output_until_end(
         done, _ = await asyncio.wait({finishing}, timeout=pace.seconds)
         if done:
             return finishing.result()
-        has_news = running.output.arrived != shown
-        pace.update(has_news)
+        has_news = running.output.received_bytes != shown
+        pace.update_interval(has_news)
         if has_news:
-            shown = running.output.arrived
-            context.progress(progress_result(running.output))
+            shown = running.output.received_bytes
+            context.progress(make_progress_result(running.output))
 
 
 def _tool_result(outcome: CommandOutcome) -> ToolResult:
     text = outcome.output.text.rstrip("\n")
-    notes = box_notes(outcome, text)
+    notes = format_sandbox_notes(outcome, text)
     if notes:
         text += "\n\n" + "\n".join(f"[{note}]" for note in notes)
     details: dict[str, Any] = {
         "exitCode": outcome.exit_code,
         "seconds": round(outcome.seconds, 3),
-        **box_details(outcome, text),
+        **make_sandbox_details(outcome, text),
     }
     if outcome.is_timed_out:
         details["timedOut"] = True
@@ -181,10 +181,10 @@ def _tool_result(outcome: CommandOutcome) -> ToolResult:
 _CHECK_TOOL = Tool(
     name="bash",
     description="Run the check of a goal.",
-    schema=schema_of(CheckArguments),
+    schema=make_arguments_schema(CheckArguments),
     arguments=CheckArguments,
     effects=CheckArguments.effects,
     kind="execute",
     run=_run_check,
-    show=command_card,
+    show=make_command_card,
 )

@@ -6,7 +6,7 @@ from typing import assert_never
 from app.values.messages import BLOCKED_PREFIX, CustomMessage
 from app.values.todos import CHECK_MESSAGE_TYPE, CheckResult, Goal, GoalCheck, GoalView
 from app.values.wire import to_wire
-from tools.amounts import duration, pluralized
+from tools.amounts import format_seconds, pluralized
 from tools.patterns import late
 
 _CHECK_PATTERN = late(r"(?:^|(?<=\s))check:[ \t]*(?P<command>.*)$")
@@ -39,7 +39,7 @@ def result_line(result: CheckResult) -> str:
     ending = f"exit {result.exit_code}" if result.exit_code is not None else "no exit code"
     mark = "✓" if result.has_passed else "✗"
     name = f"{result.name}: " if result.name else ""
-    return f"{mark} {name}{result.command} ({ending}, {duration(result.seconds) or '0 s'})"
+    return f"{mark} {name}{result.command} ({ending}, {format_seconds(result.seconds) or '0 s'})"
 
 
 def result_headline(goal: Goal) -> str:

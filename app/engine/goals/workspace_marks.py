@@ -17,8 +17,8 @@ from app.undo.disk_files import FileSignature, find_folders, signature_at, signa
 from app.undo.folder_scanners import GENERATED_FOLDERS, MAX_FILES
 from app.undo.folder_scans import RECENT_CHANGE_SECONDS
 from tools.files.atomic_replacement import is_temporary_name
-from tools.git.command import git_command
-from tools.git.repository import Repository, find_repository
+from tools.git.git_command import make_git_command
+from tools.git.git_repository import GitRepository, find_repository
 
 _LIST_COMMAND = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
 _IGNORED_COMMAND = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
@@ -149,7 +149,7 @@ class WorkspaceSnapshots:
         for folder in watched:
             repository = find_repository(folder)
             if repository is not None and not repository.is_bare and self._may_run_git(repository):
-                top = os.path.realpath(repository.top)
+                top = os.path.realpath(repository.work_tree)
                 if top in tops:
                     continue
                 tops.add(top)
@@ -164,11 +164,11 @@ class WorkspaceSnapshots:
             folders = None if folders is None or listing.folders is None else folders.union(listing.folders)
         return _Listing(files=files, folders=folders)
 
-    def _may_run_git(self, repository: Repository) -> bool:
+    def _may_run_git(self, repository: GitRepository) -> bool:
         return not repository.risky_settings(self._undo_config.home) or self._undo_config.may_ask_git()
 
-    def _list_repository(self, repository: Repository, folder: Path) -> _Listing | None:
-        top = os.path.realpath(repository.top)
+    def _list_repository(self, repository: GitRepository, folder: Path) -> _Listing | None:
+        top = os.path.realpath(repository.work_tree)
         names, ignored = (
             self._run_git_list(repository, top, *_LIST_COMMAND),
             self._run_git_list(repository, top, *_IGNORED_COMMAND),
@@ -191,9 +191,9 @@ class WorkspaceSnapshots:
                 folders = None
         return _Listing(files=files, folders=folders)
 
-    def _run_git_list(self, repository: Repository, top: str, *words: str) -> list[str] | None:
+    def _run_git_list(self, repository: GitRepository, top: str, *words: str) -> list[str] | None:
         """Returns the paths that a git command lists; None: git failed."""
-        command = git_command(
+        command = make_git_command(
             Path(top),
             *words,
             repository=repository.configuration(self._undo_config.home),

@@ -10,8 +10,8 @@ from app.copies.changed_files import CopyChanges
 from app.copies.isolated_copy import IsolatedCopy
 from app.copies.staged_copies import make_staged_files
 from app.values.user_errors import UserError
-from tools.amounts import MINUS, pluralized
-from tools.edits.pending import UnknownAction
+from tools.amounts import MINUS_SIGN, pluralized
+from tools.edits.staged_actions import UnknownStagedAction
 from tools.workspace import Workspace
 
 STAGING_TOOL: Final = "task"
@@ -36,7 +36,7 @@ class CopyDelivery:
         self._waiting.pop(str(copy.parent_folder), None)
         staged = self._staged_by_copy.pop(str(copy.parent_folder), None)
         if staged is not None:
-            self._workspace.pending.drop_all("Its helper continues.", (staged,))
+            self._workspace.staged_actions.drop_all("Its helper continues.", (staged,))
 
     async def stage_changes(self, copy: IsolatedCopy) -> str:
         """Stages the changes of a helper's repository copy, and returns a text about it for the agent. A copy
@@ -50,7 +50,7 @@ class CopyDelivery:
                 await self._remove_delivered_copy(copy)
                 return "It changed no file."
             label = copy.record.title if files else f"{copy.record.title}: only links or repositories"
-            staged = self._workspace.pending.stage(
+            staged = self._workspace.staged_actions.stage_action(
                 label,
                 STAGING_TOOL,
                 files,
@@ -58,12 +58,12 @@ class CopyDelivery:
                 reject=lambda reason: self._remove_delivered_copy(copy),
                 is_merged=True,
             )
-        except (UserError, UnknownAction, OSError) as problem:
+        except (UserError, UnknownStagedAction, OSError) as problem:
             self._waiting[key] = copy
             return f"Its changes are kept in {copy.folder}: {problem}"
         self._waiting[key], self._staged_by_copy[key] = copy, staged.id
         rows = [
-            f"{file.shown} +{file.diff.added} {MINUS}{file.diff.removed}"
+            f"{file.display_path} +{file.diff.added} {MINUS_SIGN}{file.diff.removed}"
             for file in files[:_MAX_LISTED_FILES]
         ]
         rows += [f"{len(files) - _MAX_LISTED_FILES} more"] if len(files) > _MAX_LISTED_FILES else []
@@ -91,7 +91,9 @@ class CopyDelivery:
     def release_copies(self) -> None:
         """Releases the locks of helpers' copies and their staged changes, for the next session that looks for
         them."""
-        self._workspace.pending.drop_all("It will be offered again.", tuple(self._staged_by_copy.values()))
+        self._workspace.staged_actions.drop_all(
+            "It will be offered again.", tuple(self._staged_by_copy.values())
+        )
         self._staged_by_copy.clear()
         while self._waiting:
             self._waiting.popitem()[1].release()

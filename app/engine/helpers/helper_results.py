@@ -6,7 +6,7 @@ import msgspec
 
 from app.engine.helpers.helper_run import HelperRun
 from app.values.usage import format_dollars
-from tools.amounts import elapsed, pluralized
+from tools.amounts import format_elapsed, pluralized
 from tools.amounts import tokens as short_tokens
 from tools.results import ToolResult, text_result
 
@@ -58,7 +58,7 @@ def helper_footer(helper: HelperRun, *, is_exact: bool = False) -> str:
         pluralized(helper.budget.turns, "turn"),
         f"{tokens} tokens",
         format_dollars(used.cost.total) if used.cost.total else "",
-        elapsed(helper.seconds) if is_exact else "",
+        format_elapsed(helper.seconds) if is_exact else "",
         f"session {file.stem.rsplit('_', 1)[-1]}" if is_exact and file is not None else "",
     )
     return " · ".join(filter(None, parts))

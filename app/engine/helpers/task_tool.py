@@ -13,7 +13,7 @@ from app.resources.helper_kinds import HelperKind
 from app.values.user_errors import UserError
 from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.results import Card, MarkdownBlock, TextBlock, ToolResult, text_result
-from tools.schema import schema_of
+from tools.schema import make_arguments_schema
 from tools.text import escape_controls, one_line
 
 _POLL_SECONDS = 0.1
@@ -71,7 +71,7 @@ def task_tool(helpers: HelperTable) -> Tool:
             "hard limits, and start "
             f"no helpers. Kinds:\n{_list_kinds(helpers)}"
         ),
-        schema=schema_of(TaskArguments),
+        schema=make_arguments_schema(TaskArguments),
         arguments=TaskArguments,
         effects=no_effects,
         is_for_helpers=False,

@@ -9,7 +9,7 @@ from app.engine.jobs.background_jobs import BackgroundJob, JobTable
 from app.values.user_errors import UserError
 from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.results import Card, TextBlock, ToolResult, text_result
-from tools.schema import schema_of
+from tools.schema import make_arguments_schema
 
 _TAIL_LINES = 40
 
@@ -46,7 +46,7 @@ def jobs_tool(table: JobTable) -> Tool:
             "seconds), kill one, or pin one so that it outlives this session. You get a message when a job "
             "ends; do not poll."
         ),
-        schema=schema_of(JobsArguments),
+        schema=make_arguments_schema(JobsArguments),
         arguments=JobsArguments,
         effects=no_effects,
         run=run,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from app.mcp.server_registry import ServerRegistry
     from app.mcp.stdio_process import Transport
     from tools.box.policy import Box
-    from tools.running.process import LocalProcesses
+    from tools.running.local_processes import LocalProcesses
 
 _PUBLISH_DELAY = 0.05
 """Seconds within which changes are published as one event."""
@@ -252,7 +252,7 @@ class McpServers:
         if local is not None:
             return local
         if self._processes is None:
-            from tools.running.process import LocalProcesses  # noqa: PLC0415  (seldom)
+            from tools.running.local_processes import LocalProcesses  # noqa: PLC0415  (seldom)
 
             self._processes = LocalProcesses(self._core.workspace.abilities)
         return self._processes

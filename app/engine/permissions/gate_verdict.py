@@ -26,7 +26,7 @@ from app.permits.rules import PermitRules
 from app.permits.sandbox_exceptions import with_leave_request, with_sandbox_requests
 from tools.base import ToolError
 from tools.effects import Effects, Program
-from tools.running.shell import ShellSettings, SpawnHook, SpawnPlan, shell_argv
+from tools.running.shell_settings import ShellSettings, SpawnHook, SpawnPlan, shell_argv
 from tools.workspace import Workspace
 
 _MAX_SANDBOX_REQUESTS = 8
@@ -129,17 +129,20 @@ class CallJudge(msgspec.Struct, frozen=True):
 
     def _command_place(self, program: Program | None) -> CommandPlace:
         """Returns where a command would run; by default the workspace."""
-        shell = self.workspace.shell()
+        shell = self.workspace.shell_settings()
         stands_in = None
         if program is not None and program.language == "shell":
             stands_in = program.folder if program.is_folder_known else ""
         place = self.command_context.describe_command_place(
-            self.workspace.cwd, shell.passed_names, stands_in=stands_in, has_box=self.boxes.are_in_force
+            self.workspace.cwd,
+            shell.passed_variable_names,
+            stands_in=stands_in,
+            has_box=self.boxes.are_in_force,
         )
         place = msgspec.structs.replace(place, shell_program=self._shell_name(shell))
-        if shell.own is None or shell.own.known is None:
+        if shell.user_shell is None or shell.user_shell.last_snapshot is None:
             return place
-        known = shell.own.known
+        known = shell.user_shell.last_snapshot
         return msgspec.structs.replace(
             place, shell_aliases=known.aliases, shell_functions=frozenset(known.functions)
         )

@@ -37,7 +37,7 @@ from app.permits.sandbox_exceptions import (
 from app.values.content import ToolCall
 from tools.effects import Effects
 from tools.files.paths import real_path
-from tools.running.user_shell.shell_snapshot import user_shell_snapshot
+from tools.running.user_shell.shell_snapshot import get_user_shell_snapshot
 
 _CHANGED_CALL_NOTE = (
     "[The user changed this call before allowing it, so what happened is not all that you sent. "
@@ -286,7 +286,7 @@ class PermissionGate:
 
     async def _load_user_shell(self) -> None:
         """Loads the aliases and functions of the user's shell that a command may use."""
-        own = await user_shell_snapshot(self._workspace, self._workspace.shell())
+        own = await get_user_shell_snapshot(self._workspace, self._workspace.shell_settings())
         if own is not None and own.problem:
             self._warn_once(
                 "Commands do not have all of your shell's aliases and functions (bash.ownShell): "
@@ -301,7 +301,7 @@ class PermissionGate:
         reading = read(changed)
         program = reading.effects.runs
         is_command = program is not None and program.language == "shell"
-        if is_command and not knows_shell and self._workspace.shell().own is not None:
+        if is_command and not knows_shell and self._workspace.shell_settings().user_shell is not None:
             return reading, None
         self._workspace.judged_paths.record_before_judging((*reading.effects.reads, *reading.effects.writes))
         judged = self._call_judge.judge_call(reading)

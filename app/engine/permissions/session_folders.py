@@ -18,7 +18,7 @@ from app.values.user_errors import UserError
 from app.values.wire import convert
 from tools.files.existence import exists, is_dir
 from tools.files.paths import absolute_path, real_path
-from tools.protected.later import VCS_FOLDERS
+from tools.protected.autorun_files import VCS_FOLDERS
 from tools.text import escape_controls
 
 FOLDERS_ENTRY_TYPE = "bayou.folders"

@@ -12,7 +12,7 @@ from app.engine.planning.todo_changes import TodoChange, TodoOperation, TodoRefu
 from app.values.todos import Phases, items_of, open_items, todo_progress_text, todos_text
 from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.results import Card, MarkdownBlock, TextBlock, ToolResult, text_result
-from tools.schema import schema_of
+from tools.schema import make_arguments_schema
 from tools.text import one_line
 
 _OPERATION_ALIASES = {"init": "set", "append": "add", "rm": "drop", "unblock": "start", "list": "view"}
@@ -62,7 +62,7 @@ def todo_tool(list_now: Callable[[], Phases], change: Callable[[TodoChange], Awa
             "Then single operations: done closes an item and starts the next; start, drop, add; block with what it "
             "waits for. Close items as soon as they are done. No list for what takes one step."
         ),
-        schema=schema_of(TodoArguments),
+        schema=make_arguments_schema(TodoArguments),
         arguments=TodoArguments,
         effects=no_effects,
         kind="think",
@@ -163,7 +163,7 @@ def plan_tool(propose: Callable[[str, str], Awaitable[PlanOutcome]]) -> Tool:
     return Tool(
         name=PLAN_TOOL_NAME,
         description="Propose the whole plan to the user, who accepts it, changes it, or says what is wrong with it.",
-        schema=schema_of(PlanArguments),
+        schema=make_arguments_schema(PlanArguments),
         arguments=PlanArguments,
         effects=no_effects,
         kind="think",

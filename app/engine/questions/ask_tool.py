@@ -11,8 +11,8 @@ from app.mcp.server_manifest import without_invisible
 from app.values.forms import AskedForm, FormChoice, FormField
 from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.results import Card, TextBlock, ToolResult, text_result
-from tools.schema import schema_of
-from tools.text import escape_controls, one_line, without_markdown_marks
+from tools.schema import make_arguments_schema
+from tools.text import escape_controls, one_line, strip_markdown_marks
 
 MAX_QUESTIONS, MIN_CHOICES, MAX_CHOICES = 4, 2, 12
 _MAX_QUESTION_CHARS, _MAX_HEADER_CHARS, _MAX_LABEL_CHARS, _MAX_DETAIL_CHARS = 2_000, 40, 100, 300
@@ -62,7 +62,7 @@ def ask_tool(forms: FormQuestions) -> Tool:
             "at once, each with choices. They can always type another answer, so offer no choice such as "
             "Other. Do not ask what you can find out, nor whether to continue."
         ),
-        schema=schema_of(AskArguments),
+        schema=make_arguments_schema(AskArguments),
         arguments=AskArguments,
         effects=no_effects,
         kind="think",
@@ -242,7 +242,7 @@ def _ask_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
         subject = " · ".join(names)
     blocks = (TextBlock(text=result.text),) if result and result.text else ()
     return Card(
-        title="ask", subject=one_line(without_markdown_marks(subject))[:_MAX_QUESTION_CHARS], blocks=blocks
+        title="ask", subject=one_line(strip_markdown_marks(subject))[:_MAX_QUESTION_CHARS], blocks=blocks
     )
 
 

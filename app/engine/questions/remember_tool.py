@@ -12,7 +12,7 @@ from app.values.user_errors import UserError
 from tools.arguments import text_argument
 from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.results import Card, TextBlock, ToolResult, text_result
-from tools.schema import schema_of
+from tools.schema import make_arguments_schema
 from tools.text import escape_controls
 
 _NO_PERSON_TEXT = (
@@ -55,7 +55,7 @@ def remember_tool(
     return Tool(
         name="remember",
         description="Propose a lasting fact or rule for all later sessions. The user decides whether to save it.",
-        schema=schema_of(RememberArguments),
+        schema=make_arguments_schema(RememberArguments),
         arguments=RememberArguments,
         effects=no_effects,
         kind="think",

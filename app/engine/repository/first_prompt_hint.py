@@ -23,9 +23,9 @@ class FirstPromptHint:
         if not wishes.enabled or not self._is_first_prompt():
             return ()
         # Imports SQLite and parsers, which most sessions start without.
-        from tools.repomap.first_question import likely_places_for_question  # noqa: PLC0415
+        from tools.repomap.first_question import find_likely_places  # noqa: PLC0415
 
-        text = await asyncio.to_thread(likely_places_for_question, self._workspace, prompt)
+        text = await asyncio.to_thread(find_likely_places, self._workspace, prompt)
         if text is None:
             return ()
         return (

@@ -12,7 +12,7 @@ from tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from tools.filemap.symbols import Symbol
-    from tools.repomap.lookup import Definition
+    from tools.repomap.name_lookup import Definition
     from tools.repomap.session_map import FoundUse, MatchedFile
 
 FOLDER_MAP_MESSAGE_TYPE = "repository-map"
@@ -70,14 +70,14 @@ class RepositoryMaps:
 
     async def symbols_like(self, text: str) -> "Sequence[tuple[str, Definition]]":
         """Returns the symbols whose name contains the text, with their paths."""
-        return await asyncio.to_thread(_index_module().symbols_like, self._workspace, text)
+        return await asyncio.to_thread(_index_module().find_session_symbols_like, self._workspace, text)
 
     async def files_below(self, folder: str = "") -> Sequence[str]:
         """Returns all indexed files below a folder, sorted."""
-        return await asyncio.to_thread(_index_module().files_below, self._workspace, folder)
+        return await asyncio.to_thread(_index_module().list_files_below, self._workspace, folder)
 
     async def symbols_of(self, path: str) -> "Sequence[Symbol]":
-        return await asyncio.to_thread(_index_module().symbols_of, self._workspace, path)
+        return await asyncio.to_thread(_index_module().list_symbols_of_file, self._workspace, path)
 
     async def find_files(self, text: str, folder: str = "") -> "Sequence[MatchedFile]":
         """Returns files that match words, a name or a part of a path, best match first; without text the files
@@ -88,27 +88,27 @@ class RepositoryMaps:
 
     async def defined_names(self, names: Sequence[str]) -> Sequence[str]:
         """Returns those of the given names that the repository defines, in the given order."""
-        return await asyncio.to_thread(_index_module().defined_names_among, self._workspace, names)
+        return await asyncio.to_thread(_index_module().find_defined_names, self._workspace, names)
 
     async def definitions_of_name(self, name: str) -> "Sequence[tuple[str, Definition]]":
         """Returns the definitions of a name in the repository, the most relevant to the conversation first."""
-        return await asyncio.to_thread(_index_module().definitions_of, self._workspace, name)
+        return await asyncio.to_thread(_index_module().find_definitions_of, self._workspace, name)
 
     async def uses_of_name(self, name: str) -> "Sequence[FoundUse]":
-        return await asyncio.to_thread(_index_module().uses_of, self._workspace, name)
+        return await asyncio.to_thread(_index_module().find_uses_of, self._workspace, name)
 
     async def read_lines(self, path: str, first: int, last: int) -> str:
         """Returns lines of a file; empty when it cannot be read as text."""
-        return await asyncio.to_thread(_index_module().lines_of, self._workspace, path, first, last)
+        return await asyncio.to_thread(_index_module().read_lines_of_file, self._workspace, path, first, last)
 
     async def outline_of(self, path: Path) -> str:
         """Returns the outline of one file for the user, without caching. Raises `OSError`."""
-        from tools.filemap.map import map_file  # noqa: PLC0415  (as above)
-        from tools.filemap.rendering.render import render_map  # noqa: PLC0415  (as above)
+        from tools.filemap.file_mapper import map_file  # noqa: PLC0415  (as above)
+        from tools.filemap.rendering.map_rendering import render_map  # noqa: PLC0415  (as above)
 
         return render_map(await asyncio.to_thread(map_file, path)).text
 
     async def map_of_folder(self, folder: str) -> str:
         """Returns the map of a folder as the model gets it. Raises `ToolError` for a folder outside of the
         repository."""
-        return await asyncio.to_thread(_index_module().map_of_folder, self._workspace, folder)
+        return await asyncio.to_thread(_index_module().render_map_of_folder, self._workspace, folder)

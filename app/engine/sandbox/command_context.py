@@ -19,9 +19,9 @@ from app.permits.secret_files import autorun_reason, bare_repository_reason, sec
 from app.permits.shell_words import UNKNOWN_MARK, WILDCARD_MARK_PATTERN, reached_paths_regex
 from tools.box.policy import covering_place
 from tools.files.paths import AddedFolders, real_path
-from tools.git.repository import find_repository
-from tools.protected.keys import KEY_PLACES
-from tools.running.withheld_variables import withheld_names
+from tools.git.git_repository import find_repository
+from tools.protected.key_tables import KEY_PLACES
+from tools.running.withheld_variables import withheld_variable_names
 
 _MAX_ENTRIES = 3_000
 _CACHE_SECONDS = 5.0
@@ -96,7 +96,9 @@ class CommandContext:
             bayou_folders=self._own_folders,
             has_sandbox=has_box,
             hides_secrets=has_box and all(self.secrets_below(one).is_complete for one in (workspace, *added)),
-            has_secret_variables=bool(withheld_names(os.environ) - withheld_names(os.environ, passed)),
+            has_secret_variables=bool(
+                withheld_variable_names(os.environ) - withheld_variable_names(os.environ, passed)
+            ),
             resolve_links=links.resolve,
             unsafe_path_folders=_search_folders((workspace, *added)),
             path_exists=os.path.lexists,
@@ -114,7 +116,7 @@ class CommandContext:
     def _git_leads_elsewhere(self, folder: str) -> bool:
         try:
             repository = find_repository(Path(folder))
-            return repository is not None and repository.may_lead_elsewhere(Path(self._home))
+            return repository is not None and repository.may_leave_repository(Path(self._home))
         except (OSError, ValueError):
             return True
 

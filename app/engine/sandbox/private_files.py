@@ -15,9 +15,9 @@ import msgspec
 
 from tools.box.policy import covering_place
 from tools.files.paths import real_path
-from tools.protected.keys import KEY_PLACES
-from tools.protected.later import HOME_AUTORUN_FILES
-from tools.protected.private import OPEN_FOLDERS, PROGRAM_FOLDERS, has_key_name
+from tools.protected.autorun_files import HOME_AUTORUN_FILES
+from tools.protected.key_tables import KEY_PLACES
+from tools.protected.private_marks import FOLDERS_WITHOUT_KEYS, PROGRAM_FOLDERS, has_key_name
 
 CACHE_SECONDS: Final = 5.0
 _MAX_DEPTH: Final = 2
@@ -56,7 +56,7 @@ class PrivateFiles:
         self._clock = clock
         self._home = real_path(home)
         self._known_places = frozenset(
-            f"{self._home}/{name}" for name in (*OPEN_FOLDERS, *(one.name for one in KEY_PLACES))
+            f"{self._home}/{name}" for name in (*FOLDERS_WITHOUT_KEYS, *(one.name for one in KEY_PLACES))
         )
         self._settings = frozenset(f"{self._home}/{one.name}" for one in HOME_AUTORUN_FILES)
         """Start-up files and settings that programs read: their mode says nothing."""

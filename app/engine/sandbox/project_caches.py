@@ -16,7 +16,7 @@ from typing import Final
 
 from tools.box.policy import covering_place
 from tools.files.paths import real_path
-from tools.protected.caches import CACHES, STORES, Cache
+from tools.protected.caches import PACKAGE_STORES, USER_CACHES, UserCache
 
 _PROJECT_LINK: Final = ".project"
 """The link in a project's folder to the project."""
@@ -54,13 +54,13 @@ class ProjectCaches:
     @property
     def _parent(self) -> str:
         """The folder that has the caches of all projects."""
-        return f"{real_path(self._user_folder(CACHES[0]))}/bayou-box"
+        return f"{real_path(self._user_folder(USER_CACHES[0]))}/bayou-box"
 
     @property
     def user_paths(self) -> tuple[str, ...]:
         """The user's caches and stores, existing or not."""
-        found = [self._user_folder(cache) for cache in CACHES]
-        return (*found, *(f"{self._home}/{store.folder}" for store in STORES))
+        found = [self._user_folder(cache) for cache in USER_CACHES]
+        return (*found, *(f"{self._home}/{store.folder}" for store in PACKAGE_STORES))
 
     def of_user(self) -> tuple[str, ...]:
         """Returns the user's existing caches and stores, without links."""
@@ -71,26 +71,29 @@ class ProjectCaches:
         projects; None for one folder in a cache."""
         if covering_place(place, (self._parent,)) is not None:
             return "caches of other projects are in it"
-        caches = (real_path(self._user_folder(cache)) for cache in CACHES)
+        caches = (real_path(self._user_folder(cache)) for cache in USER_CACHES)
         if any(covering_place(path, (place,)) is not None for path in caches):
             return "your programs run what is in this cache"
         return None
 
     def stores(self, programs: Collection[str]) -> tuple[str, ...]:
         """Returns the existing stores of these package managers."""
-        return _folders_of(f"{self._home}/{store.folder}" for store in STORES if store.program in programs)
+        return _folders_of(
+            f"{self._home}/{store.folder}" for store in PACKAGE_STORES if store.program in programs
+        )
 
     def variables(self, folder: str, usable: Collection[str]) -> tuple[tuple[str, str], ...]:
         """Returns the variables that lead tools to the caches in a project's folder. A cache of the user in one of the
         `usable` places is used itself."""
         found: list[tuple[str, str]] = []
-        for cache in CACHES:
+        for cache in USER_CACHES:
             user = real_path(self._user_folder(cache))
             if covering_place(user, usable) is None:
-                own = f"{folder}/{cache.own}".rstrip("/")
-                options = f"{self._environment.get(cache.variable, '')} {cache.option.format(own=own)}"
-                found.append((cache.variable, options.strip() if cache.option else own))
-        for store in STORES:
+                own = f"{folder}/{cache.project_folder}".rstrip("/")
+                before = self._environment.get(cache.environment_variable, "")
+                options = f"{before} {cache.option_format.format(own=own)}"
+                found.append((cache.environment_variable, options.strip() if cache.option_format else own))
+        for store in PACKAGE_STORES:
             place = f"{self._home}/{store.folder}"
             if store.variable and not self._environment.get(store.variable) and os.path.isdir(place):  # noqa: PTH112
                 found.append((store.variable, place))
@@ -98,33 +101,33 @@ class ProjectCaches:
 
     def _link_downloads(self, folder: str, *, is_in_home: bool) -> None:
         """Links what has changed. Commands write in the folder, so no link in it is followed."""
-        for cache in CACHES:
+        for cache in USER_CACHES:
             user = real_path(self._user_folder(cache))
-            links = cache.links if is_in_home else (*cache.links, *cache.settings)
-            for pattern in (*links, *cache.copies):
+            links = cache.linked_patterns if is_in_home else (*cache.linked_patterns, *cache.linked_settings)
+            for pattern in (*links, *cache.copied_patterns):
                 if not self._has_changed(folder, cache, user, pattern):
                     continue
                 put = os.symlink if pattern in links else _copy
                 for path in itertools.islice(Path(user).glob(pattern), _MAX_LINKS):
-                    own = f"{cache.own}/{path.relative_to(user)}"
+                    own = f"{cache.project_folder}/{path.relative_to(user)}"
                     if os.path.lexists(f"{folder}/{own}"):
                         continue
                     with suppress(OSError), _opened_parent(folder, own) as (parent, name):
                         put(str(path), name, dir_fd=parent)
 
-    def _has_changed(self, folder: str, cache: Cache, user: str, pattern: str) -> bool:
+    def _has_changed(self, folder: str, cache: UserCache, user: str, pattern: str) -> bool:
         fixed = "/".join(itertools.takewhile(lambda part: "*" not in part, pattern.split("/")[:-1]))
         try:
             stamp = os.stat(f"{user}/{fixed}").st_mtime_ns  # noqa: PTH116  (a text)
         except OSError:
             return False
-        key = (folder, cache.variable, pattern)
+        key = (folder, cache.environment_variable, pattern)
         known, self._stamps[key] = self._stamps.get(key), stamp
         return known != stamp
 
-    def _user_folder(self, cache: Cache) -> str:
-        said = "" if cache.option else self._environment.get(cache.variable, "")
-        return said if said.startswith("/") else f"{self._home}/{cache.folder}"
+    def _user_folder(self, cache: UserCache) -> str:
+        said = "" if cache.option_format else self._environment.get(cache.environment_variable, "")
+        return said if said.startswith("/") else f"{self._home}/{cache.user_folder}"
 
 
 def _digest(text: str) -> str:

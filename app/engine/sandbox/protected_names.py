@@ -12,9 +12,9 @@ from typing import Final
 
 from tools.box.nested import NestedPathFinder
 from tools.files.paths import real_path
-from tools.git.repository import find_repository
-from tools.protected.keys import KEY_PLACES
-from tools.protected.later import HOME_AUTORUN_FILES, PROJECT_AUTORUN_FILES
+from tools.git.git_repository import find_repository
+from tools.protected.autorun_files import HOME_AUTORUN_FILES, PROJECT_AUTORUN_FILES
+from tools.protected.key_tables import KEY_PLACES
 
 _MAX_ENTRIES: Final = 1_000
 """Maximum number of entries of one place that are searched."""
@@ -86,7 +86,7 @@ def _git_folders(root: str) -> tuple[str, ...]:
         repository = find_repository(Path(root))
     except (OSError, ValueError):
         return ()
-    return (str(repository.folder), str(repository.common)) if repository is not None else ()
+    return (str(repository.git_folder), str(repository.common_git_folder)) if repository is not None else ()
 
 
 def _linked_inode(path: str) -> _Inode | None:

@@ -33,9 +33,9 @@ from tools.box.reserved import ReservedNames
 from tools.files.existence import is_dir
 from tools.files.paths import absolute_path, real_path
 from tools.files.private_folders import last_resort_folder, sessions_folder, temporary_folders_of_bayou
-from tools.git.repository import find_repository
-from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OWN_FILES
-from tools.protected.later import HOME_AUTORUN_FILES
+from tools.git.git_repository import find_repository
+from tools.protected.autorun_files import HOME_AUTORUN_FILES
+from tools.protected.key_tables import KEY_NAMES, KEY_PLACES, SHOWN_OWN_FILES
 from tools.workspace import Workspace
 
 PlaceAccess = Literal["write", "read"]
@@ -236,7 +236,7 @@ class SandboxBuilder:
                 continue
             below = self._command_context.secrets_below(root).paths
             repository = find_repository(Path(root))
-            tracked = repository.tracked(below) if repository is not None else frozenset[str]()
+            tracked = repository.tracked_among(below) if repository is not None else frozenset[str]()
             self._secrets[root] = tuple(path for path in below if path not in tracked)
             if not self.has_mounts:
                 self._moved_files.move_files(self._secrets[root])
@@ -414,9 +414,9 @@ class SandboxBuilder:
         outputs, the shell snapshot, and `more`."""
         found = [f"{self._own_folder}/{name}" for name in SHOWN_OWN_FILES]
         found += [real_path(folder) for folder in self._workspace.artifacts.folders]
-        own_shell = self._workspace.shell().own
-        if own_shell is not None and own_shell.known is not None and own_shell.known.file:
-            found.append(real_path(own_shell.known.file))
+        own_shell = self._workspace.shell_settings().user_shell
+        if own_shell is not None and own_shell.last_snapshot is not None and own_shell.last_snapshot.file:
+            found.append(real_path(own_shell.last_snapshot.file))
         workspace = roots[0]
         if self._own_folder in hidden and _contains_workspace(self._own_folder, workspace):
             found = [path for path in found if not _contains_workspace(path, workspace)] + [workspace]

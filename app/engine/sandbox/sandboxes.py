@@ -300,7 +300,7 @@ class Sandboxes:
         if box is None:
             yield
             return
-        from tools.running.sandbox_notes import change_notes  # noqa: PLC0415  (most sessions run no such program)
+        from tools.running.sandbox_notes import format_change_notes  # noqa: PLC0415  (most sessions run no such program)
 
         guard = self._workspace.guard
         seen = await asyncio.to_thread(guard.snapshot_before, box)
@@ -309,7 +309,7 @@ class Sandboxes:
         finally:
             self._end_proxy_caller(box.caller)
             changes = await await_uncancelled(asyncio.to_thread(guard.changes_after, seen, box))
-            for note in change_notes(runner, changes):
+            for note in format_change_notes(runner, changes):
                 warn(note)
 
     async def notes_between_calls(self) -> list[str]:
@@ -318,9 +318,11 @@ class Sandboxes:
         guard = self._workspace.guard
         if not guard.is_watching:
             return []
-        from tools.running.sandbox_notes import lasting_notes  # noqa: PLC0415  (most sessions have no such process)
+        from tools.running.sandbox_notes import format_lasting_process_notes  # noqa: PLC0415  (most sessions have no such process)
 
-        return lasting_notes(guard.lasting_names, await asyncio.to_thread(guard.changes_between))
+        return format_lasting_process_notes(
+            guard.lasting_names, await asyncio.to_thread(guard.changes_between)
+        )
 
     async def _with_proxy(self, box: Box, call_id: str, leave: SandboxGrant, *, lasts: bool) -> Box:
         """Adds the proxy's socket to a sandbox whose hosts are allowed one by one."""
@@ -334,7 +336,7 @@ class Sandboxes:
         if self._proxy is None:
             hosts = self.hosts
             self._proxy = HostProxy(hosts.decide_connection, is_listed=hosts.is_listed)
-            await self._proxy.serve(network.listening)
+            await self._proxy.serve(network.listening_socket)
         caller = self.hosts.caller_name(call_id, leave.command or _UNKNOWN_COMMAND, leave.hosts, lasts=lasts)
         environment = (*box.environment, *proxy_variables(network.port, caller))
         return msgspec.structs.replace(box, environment=environment, caller=caller)

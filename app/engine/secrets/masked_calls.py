@@ -19,7 +19,7 @@ from tools.masking.marks import MARK_PREFIX
 from tools.operations import FileOperations, LocalFiles
 from tools.patterns import late
 from tools.results import TextPart, ToolResult
-from tools.workspace import workspace_of
+from tools.workspace import workspace_of_context
 
 _MAX_FILE_BYTES: Final = 8 << 20
 _MAX_FILES: Final = 64
@@ -69,7 +69,7 @@ class MaskedCalls:
             return result
         texts = (result.text, *texts_of(result.details))
         self._find_secrets(context, ())
-        if workspace_of(context).has_local_files:
+        if workspace_of_context(context).has_local_files:
             for path in real_paths:
                 if holds_secrets(path) or any(_KEY_LINE_PATTERN.search(text) for text in texts):
                     self._masking.known_secrets.search_file(Path(path))
@@ -79,12 +79,12 @@ class MaskedCalls:
         """Masks secrets in the result of a tool call before it enters the session. For a thread."""
         if not self.is_masking:
             return result
-        context, name, files = reading.context, reading.tool.name, workspace_of(reading.context).files
+        context, name, files = reading.context, reading.tool.name, workspace_of_context(reading.context).files
         paths = [path for path in reading.effects.contents if _is_file(files, path)]
         text = result.text
         self._find_secrets(context, (text,))
         only = paths[0] if len(paths) == 1 else None
-        if workspace_of(context).has_local_files:
+        if workspace_of_context(context).has_local_files:
             for file in _files_of_keys(text, only, context.cwd):
                 self._masking.known_secrets.search_file(Path(file))
             for path in paths:
@@ -100,7 +100,7 @@ class MaskedCalls:
 
     def _find_secrets(self, context: ToolContext, texts: tuple[str, ...]) -> None:
         self._masking.known_secrets.search_files(
-            context.cwd if workspace_of(context).has_local_files else None, texts
+            context.cwd if workspace_of_context(context).has_local_files else None, texts
         )
 
     def _mask_result(self, result: ToolResult, where: str) -> ToolResult:
@@ -120,7 +120,7 @@ class MaskedCalls:
     # Restoring secrets in a changed file
 
     def _unmasked_arguments(self, reading: ParsedCall, changed: tuple[str, ...]) -> dict[str, Any] | None:
-        shown, files = reading.plain_arguments, workspace_of(reading.context).files
+        shown, files = reading.plain_arguments, workspace_of_context(reading.context).files
         mask = self._masking.mask()
         marks = (
             {found[0] for text in texts_of(shown) for found in mask.marker.own_marks(text)}

@@ -19,8 +19,8 @@ from tools.results import ToolResult
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
-    from tools.edits.preview import PreviewFile
-    from tools.edits.proposed import ProposedFile
+    from tools.edits.edit_preview import PreviewFile
+    from tools.edits.proposed_files import ProposedFile
 
 MAX_PREVIEW_BYTES = 2_000_000
 """Maximum size of a file in a preview."""
@@ -50,7 +50,7 @@ class CallPreview:
         return await asyncio.to_thread(self._preview_diffs, tool, dict(arguments), is_for_person)
 
     def _preview_diffs(self, tool: Tool, arguments: dict[str, Any], is_for_person: bool) -> ToolResult | None:
-        from tools.edits.preview import diff_details  # noqa: PLC0415  (what edits mean comes with the first of them)
+        from tools.edits.edit_preview import make_diff_details  # noqa: PLC0415  (what edits mean comes with the first of them)
 
         assert tool.preview is not None
         try:
@@ -62,11 +62,11 @@ class CallPreview:
             return None
         if not diffs:
             return None
-        made = ToolResult(details=diff_details(diffs))
+        made = ToolResult(details=make_diff_details(diffs))
         return (
             made
             if is_for_person
-            else self.mask_preview(made, tuple(diff.real for diff in diffs if diff.real))
+            else self.mask_preview(made, tuple(diff.real_path for diff in diffs if diff.real_path))
         )
 
     async def proposed_files(self, name: str, arguments: Mapping[str, Any]) -> "tuple[ProposedFile, ...]":
@@ -77,11 +77,11 @@ class CallPreview:
         return await asyncio.to_thread(self._propose_files, tool, dict(arguments))
 
     def _propose_files(self, tool: Tool, arguments: dict[str, Any]) -> "tuple[ProposedFile, ...]":
-        from tools.edits.proposed import proposed_files  # noqa: PLC0415  (what edits mean comes with the first of them)
+        from tools.edits.proposed_files import compute_proposed_files  # noqa: PLC0415  (what edits mean comes with the first of them)
 
         try:
             arguments = tool.prepare(arguments) if tool.prepare is not None else arguments
-            return proposed_files(arguments, self._read_for_person)
+            return compute_proposed_files(arguments, self._read_for_person)
         except Exception:  # noqa: BLE001  (what is wrong with the arguments is said when the call runs)
             return ()
 
@@ -112,14 +112,16 @@ class CallPreview:
         lines = tuple(seen.text.text.split("\n"))
         whole = FileSnapshot(lines=lines, shown=frozenset(range(1, len(lines) + 1)))
         return msgspec.structs.replace(
-            seen, shown=ShownLines(lines=dict(enumerate(lines, 1))), versions=(*seen.versions, whole)
+            seen,
+            shown_lines=ShownLines(lines=dict(enumerate(lines, 1))),
+            shown_versions=(*seen.shown_versions, whole),
         )
 
     def _read_if_allowed(self, raw: str, may_be_shown: Callable[[str, str], bool]) -> "PreviewFile":
         # The edit module is imported at the first edit.
-        from tools.edits.applying import notebook_key  # noqa: PLC0415
-        from tools.edits.editing import read_editable  # noqa: PLC0415
-        from tools.edits.preview import PreviewFile  # noqa: PLC0415
+        from tools.edits.edit_preview import PreviewFile  # noqa: PLC0415
+        from tools.edits.editing import open_editable_text  # noqa: PLC0415
+        from tools.edits.locked_edits import notebook_cache_key  # noqa: PLC0415
         from tools.edits.shown_lines import ShownLines  # noqa: PLC0415
         from tools.files.file_errors import file_error  # noqa: PLC0415
         from tools.files.paths import display_path  # noqa: PLC0415
@@ -138,20 +140,20 @@ class CallPreview:
             with files.open(real) as file:
                 data = file.read(MAX_PREVIEW_BYTES + 1)
             is_notebook = path.lower().endswith(".ipynb")
-            text = read_editable(data, shown, is_notebook=is_notebook)
+            text = open_editable_text(data, shown, is_notebook=is_notebook)
         except FileNotFoundError as problem:
             return PreviewFile(state="missing", path=raw, error=file_error(problem, "edit", path, files))
         except (OSError, ToolError, ValueError):
             return hidden
-        key = notebook_key(real) if is_notebook else real
+        key = notebook_cache_key(real) if is_notebook else real
         cache = workspace.read_cache
         return PreviewFile(
             state="text",
             path=shown,
-            real=real,
+            real_path=real,
             text=text,
-            shown=ShownLines(lines=dict(cache.lines(key)), applied_edits=cache.recent_edits(real)),
-            versions=cache.snapshots.versions_of(key),
+            shown_lines=ShownLines(lines=dict(cache.lines(key)), applied_edits=cache.recent_edits(real)),
+            shown_versions=cache.snapshots.versions_of(key),
         )
 
     def _may_be_shown(self, path: str, real: str) -> bool:

@@ -26,7 +26,7 @@ from tools.results import ToolResult
 from tools.streamed_json import StreamedJson
 
 if TYPE_CHECKING:
-    from tools.edits.preview import UnmatchedEdit
+    from tools.edits.edit_preview import UnmatchedEdit
 
 _MIN_CHECK_INTERVAL: Final = 0.15
 _MIN_PAUSE_FACTOR: Final = 5
@@ -51,9 +51,9 @@ class _StreamingCall:
     def complete_edits(self) -> dict[str, Any] | None:
         """Returns the edit's arguments up to the last complete edit; None while they are incomplete."""
         pieces, self.pieces = self.pieces, []
-        self.arguments.feed("".join(pieces))
+        self.arguments.parse_chunk("".join(pieces))
         whole = self.arguments.complete_members()
-        if not self.arguments.is_plain or self.arguments.is_malformed:
+        if not self.arguments.is_strict_json or self.arguments.is_malformed:
             return None
         # An edit that is not a list may still be followed by others.
         return whole if any(isinstance(value, list) for value in whole.values()) else None
@@ -139,7 +139,7 @@ class LiveEdits(CallWatch):
 
     def _check_edits(self, call: _StreamingCall) -> tuple[float, _StoppedEdit | None]:
         # The edit module is imported at the first edit.
-        from tools.edits.preview import first_unmatched_edit  # noqa: PLC0415
+        from tools.edits.edit_preview import first_unmatched_edit  # noqa: PLC0415
 
         began = time.thread_time()
         stop = None
@@ -167,7 +167,7 @@ class LiveEdits(CallWatch):
 
     def _stopped_edit(self, index: int, call: ToolCall, lost: "UnmatchedEdit") -> _StoppedEdit:
         said = failed_result(f"{lost.reason}\n\n{_STOPPED_TEXT}", {"stoppedEarly": True})
-        real = (lost.real,) if lost.real else ()
+        real = (lost.real_path,) if lost.real_path else ()
         return _StoppedEdit(
             index=index,
             call=call,

@@ -61,11 +61,11 @@ async def get_kernel(session: Session) -> response_data.Kernel:
     return omit_none_fields(
         state=view.state,
         interpreter=view.interpreter,
-        found=view.found,
+        found=view.interpreter_origin,
         version=view.version,
         pid=view.pid,
-        memory=view.memory,
-        cells=view.cells,
+        memory=view.memory_bytes,
+        cells=view.cell_count,
         names=list(view.names),
     )
 

@@ -2,7 +2,7 @@
 
 from app.values.user_errors import UserError
 from tools.base import ToolError
-from tools.running.user_shell.shell_snapshot import ShellSnapshot, user_shell_snapshot
+from tools.running.user_shell.shell_snapshot import ShellSnapshot, get_user_shell_snapshot
 from tools.workspace import Workspace
 
 
@@ -15,17 +15,19 @@ class ShellSnapshotSource:
     @property
     def is_wanted(self) -> bool:
         """Whether commands start with a shell snapshot: the setting is on, and they run on this machine."""
-        return self._workspace.shell().own is not None and self._workspace.has_local_processes
+        return self._workspace.shell_settings().user_shell is not None and self._workspace.has_local_processes
 
     def view(self) -> ShellSnapshot | None:
         """Returns the shell snapshot; None: it was not needed yet, or is off."""
-        own = self._workspace.shell().own
-        return own.known if own is not None else None
+        own = self._workspace.shell_settings().user_shell
+        return own.last_snapshot if own is not None else None
 
     async def take_snapshot(self) -> ShellSnapshot:
         """Takes a new shell snapshot from the current start-up files. Raises `UserError`."""
         try:
-            found = await user_shell_snapshot(self._workspace, self._workspace.shell(), is_anew=True)
+            found = await get_user_shell_snapshot(
+                self._workspace, self._workspace.shell_settings(), is_anew=True
+            )
         except ToolError as problem:
             raise UserError(str(problem)) from None
         if found is None:

@@ -5,7 +5,7 @@ import time
 import uuid
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -28,6 +28,7 @@ from tools.running.poll_interval import PollInterval
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
+    from tools.kernel.evaluation import EvalRun
     from tools.kernel.session_kernel import KernelInfo
 
 _MASK_SOURCE = "your cell"
@@ -89,13 +90,13 @@ class UserCells(msgspec.Struct, eq=False):
 
     async def view(self) -> "KernelInfo | None":
         """Returns the Python kernel's state; None: no kernel was needed yet."""
-        return await self.workspace.kernel().view() if self.workspace.has_kernel else None
+        return await self.workspace.kernel().kernel_info() if self.workspace.has_kernel else None
 
     async def restart(self) -> bool:
         """Ends the Python kernel, so that the next cell starts a new one. Returns False if none runs."""
         if not self.workspace.has_kernel:
             return False
-        return await self.workspace.kernel().restart()
+        return await self.workspace.kernel().restart_kernel()
 
     async def names_like(self, text: str) -> tuple[str, ...]:
         """Returns the names in the running Python kernel that start with `text`."""
@@ -103,10 +104,10 @@ class UserCells(msgspec.Struct, eq=False):
 
     async def run_notebook(self, path: Path, wanted: str = "") -> tuple[UserCell, ...]:
         """Runs the code cells of a notebook until one fails. `wanted`: `3`, `2-5`, `4-`."""
-        from tools.kernel.notebook import code_cells  # noqa: PLC0415  (only for notebooks)
+        from tools.kernel.notebook_cells import read_code_cells  # noqa: PLC0415  (only for notebooks)
 
         try:
-            found = code_cells(path, wanted)
+            found = read_code_cells(path, wanted)
         except ToolError as problem:
             raise UserError(str(problem)) from None
         done: list[UserCell] = []
@@ -119,7 +120,7 @@ class UserCells(msgspec.Struct, eq=False):
 
     async def _evaluate(self, call: ToolCall, timeout: float | None, resets: bool) -> ToolResult:
         # Imports the kernel and its texts and images, which most sessions never need.
-        from tools.kernel.evaluation import EvalRequest, Evaluation  # noqa: PLC0415
+        from tools.kernel.evaluation import EvalRequest, EvalRun  # noqa: PLC0415
 
         verdict = await self.hooks.before_tool(call, call.arguments, None)
         if verdict.is_blocked:
@@ -128,15 +129,17 @@ class UserCells(msgspec.Struct, eq=False):
         code = str(given.get("code", ""))
         await asyncio.to_thread(self.masking.known_secrets.search_files, self.workspace.cwd, (code,))
         try:
-            evaluation = Evaluation(
-                EvalRequest(code=code, title=str(given.get("title", "")), timeout=timeout, resets=resets),
+            evaluation = EvalRun(
+                EvalRequest(
+                    code=code, title=str(given.get("title", "")), timeout=timeout, resets_kernel=resets
+                ),
                 self.workspace,
                 call_id=None,
                 caller=self.nested_calls.caller_for(call.id),
             )
-            if evaluation.kernel.job is not None and not resets:
+            if evaluation.kernel.job_id is not None and not resets:
                 raise UserError(
-                    f"The kernel is busy with job {evaluation.kernel.job}. Wait, or stop it in /jobs."
+                    f"The kernel is busy with job {evaluation.kernel.job_id}. Wait, or stop it in /jobs."
                 )
         except ToolError as problem:
             raise UserError(str(problem)) from None
@@ -156,20 +159,20 @@ class UserCells(msgspec.Struct, eq=False):
         )
         return result
 
-    async def _await_evaluation(self, evaluation: Any, call: ToolCall) -> ToolResult:
-        from tools.kernel.eval_results import eval_result, progress_result  # noqa: PLC0415  (as above)
+    async def _await_evaluation(self, evaluation: "EvalRun", call: ToolCall) -> ToolResult:
+        from tools.kernel.eval_results import make_eval_result, make_progress_result  # noqa: PLC0415  (as above)
 
-        running = asyncio.ensure_future(evaluation.run())
+        running = asyncio.ensure_future(evaluation.run_all_cells())
         shown: tuple[str, list[str]] = ("", [])
         pace = PollInterval()
         while not running.done():
             try:
                 await asyncio.wait({running}, timeout=pace.seconds)
-                seen = (evaluation.preview(), [made.state for made in evaluation.calls])
-                pace.update(seen != shown)
+                seen = (evaluation.output_preview(), [made.state for made in evaluation.tool_calls])
+                pace.update_interval(seen != shown)
                 if seen != shown and not running.done():
                     shown = seen
-                    progress = self._mask_result(progress_result(seen[0], evaluation.calls), "")
+                    progress = self._mask_result(make_progress_result(seen[0], evaluation.tool_calls), "")
                     await self.event_bus.publish(
                         ToolExecutionUpdate(
                             tool_call_id=call.id,
@@ -179,9 +182,9 @@ class UserCells(msgspec.Struct, eq=False):
                         )
                     )
             except asyncio.CancelledError:
-                evaluation.abort()
+                evaluation.abort_run()
         try:
-            result = eval_result(running.result(), self.workspace)
+            result = make_eval_result(running.result(), self.workspace)
         except ToolError as problem:
             result = ToolResult(content=(TextPart(text=str(problem)),), is_error=True)
         return await asyncio.to_thread(self._mask_result, validated_result("eval", result), _MASK_SOURCE)

@@ -132,25 +132,31 @@ class FileMapBuilder:
         stop = threading.Event()
 
         def make() -> "MapMessage":
-            from tools.filemap.cache import shared_cache  # noqa: PLC0415  (parsers; most sessions start without)
-            from tools.filemap.map import map_file  # noqa: PLC0415  (as above)
-            from tools.filemap.rendering.map_messages import KnownOutlines, ReaderState, map_message  # noqa: PLC0415  (as above)
-            from tools.filemap.rendering.render import budget_for_window  # noqa: PLC0415  (as above)
+            from tools.filemap.file_mapper import map_file  # noqa: PLC0415  (as above)
+            from tools.filemap.map_cache import shared_map_cache  # noqa: PLC0415  (parsers; most sessions start without)
+            from tools.filemap.rendering.map_messages import (  # noqa: PLC0415  (as above)
+                KnownOutlines,
+                ReaderOutlineState,
+                make_map_message,
+            )
+            from tools.filemap.rendering.map_rendering import map_budget_for_window  # noqa: PLC0415  (as above)
 
             self._known_outlines = self._known_outlines or KnownOutlines()
             seconds, standing = settings.get("timeLimitMs", 2000) / 1000, given()
             model, cache = context.model, context.cache_dir
             window = model.context_window if model is not None else None
-            kept = shared_cache(cache / "maps") if cache is not None else None
+            kept = shared_map_cache(cache / "maps") if cache is not None else None
             outline = map_file(path, deadline_seconds=seconds, cancel=stop.is_set, cache=kept)
-            return map_message(
+            return make_map_message(
                 msgspec.structs.replace(outline, path=_display_path(path, context.cwd)),
                 path,
-                budget_bytes=budget_for_window(
+                budget_bytes=map_budget_for_window(
                     window, most or MAX_REQUESTED_MAP_BYTES, is_asked=most is None
                 ),
                 page=page,
-                standing=ReaderState(map=standing[0], latest=standing[1]) if standing is not None else None,
+                standing=ReaderOutlineState(map_digest=standing[0], message_digest=standing[1])
+                if standing is not None
+                else None,
                 known=self._known_outlines,
             )
 

@@ -6,7 +6,7 @@ import msgspec
 
 from app.extensions.run_program import ExecResult
 from app.resources.hook_files import ConfiguredHook
-from tools.text import plain_output
+from tools.text import render_plain_output
 
 MAX_OUTPUT_BYTES = 1_000_000
 MAX_REASON_CHARS = 4_000
@@ -100,5 +100,5 @@ def _answer_from_output(output: _HookOutput) -> HookAnswer:
 
 def _clean_text(text: str) -> str:
     """Removes control characters from a text of a hook, and shortens it."""
-    clean = plain_output(text.strip())
+    clean = render_plain_output(text.strip())
     return clean if len(clean) <= MAX_REASON_CHARS else f"{clean[:MAX_REASON_CHARS]} …"

@@ -8,7 +8,7 @@ from app.extensions.command_hooks.hook_runs import HookRun
 from app.extensions.contexts import Context
 from app.resources.hook_files import ConfiguredHook, HookEvent
 from app.resources.paths import Paths
-from tools.columns import aligned_lines
+from tools.columns import align_columns
 from tools.text import reveal_hidden_characters
 
 NO_HOOKS_TEXT = (
@@ -72,7 +72,7 @@ def hook_lines(
         )
         for hook in hooks
     ]
-    return aligned_lines((("hook", "last run", "from", "command"), *rows)) if rows else []
+    return align_columns((("hook", "last run", "from", "command"), *rows)) if rows else []
 
 
 def answer_text(hook: ConfiguredHook, run: HookRun) -> str:

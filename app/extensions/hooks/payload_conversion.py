@@ -14,8 +14,8 @@ from app.providers.model_stream import RequestContext
 from app.values.content import Image, Text, text_of
 from app.values.events import CompactionResult
 from app.values.messages import Message, SystemMessage, ToolDeclaration
-from tools.diagnostics.output_parsers import MAX_MESSAGE, clean_text
-from tools.diagnostics.problems import CodeProblem, FileChangeTexts, problems_in_changed_lines
+from tools.diagnostics.output_parsers import MAX_READ_PROBLEM_CHARS, clean_problem_text
+from tools.diagnostics.problems import CodeProblem, FileChangeTexts, select_problems_in_changed_lines
 from tools.results import ImagePart, TextPart, ToolResult
 from tools.running.user_shell.user_commands import UserCommandResult
 
@@ -112,12 +112,12 @@ def new_problems(
             path=os.path.realpath(folder / one.path),
             line=max(1, one.line),
             column=max(0, one.column),
-            text=clean_text(one.text, MAX_MESSAGE),
-            code=clean_text(one.code),
-            source=clean_text(one.source) or "extension",
+            text=clean_problem_text(one.text, MAX_READ_PROBLEM_CHARS),
+            rule_name=clean_problem_text(one.code),
+            checker_name=clean_problem_text(one.source) or "extension",
             severity=one.severity,
         )
         if one.is_new is not False:
             (known if one.is_new else unknown).append(problem)
-    alignments = {one.path: one.alignment() for one in changed}
-    return [*known, *problems_in_changed_lines(unknown, alignments)]
+    alignments = {one.path: one.align_lines() for one in changed}
+    return [*known, *select_problems_in_changed_lines(unknown, alignments)]

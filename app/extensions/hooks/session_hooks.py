@@ -47,7 +47,7 @@ from app.values.models import Model
 from tools.base import ToolError
 from tools.diagnostics.problems import CodeProblem, FileChangeTexts
 from tools.results import ToolResult
-from tools.running.shell import SpawnPlan
+from tools.running.shell_settings import SpawnPlan
 
 if TYPE_CHECKING:
     from app.extensions.session_binding import SessionBinding
@@ -281,8 +281,8 @@ class ExtensionHooks(Hooks):
         files = tuple(
             p.FileToDiagnose(
                 path=one.path,
-                before=None if one.before is None else one.before.decode("utf-8", "replace"),
-                is_there=one.after is not None,
+                before=None if one.old_content is None else one.old_content.decode("utf-8", "replace"),
+                is_there=one.new_content is not None,
             )
             for one in changed
         )

@@ -14,7 +14,7 @@ from app.extensions.packages.package_installer import (
 )
 from app.resources.paths import Paths
 from app.values.user_errors import FileError
-from tools.columns import aligned_lines
+from tools.columns import align_columns
 from tools.text import one_line
 
 AskYesNo = Callable[[str], bool]
@@ -88,7 +88,7 @@ def _list(words: list[str], paths: Paths, ask: AskYesNo | None, say: PrintLine, 
         say("No packages are installed.")
         return 0
     rows = [(one.name, one.revision or "–", one.installed_at, one.source) for one in packages]
-    heads, *lines = aligned_lines((("package", "revision", "installed", "source"), *rows))
+    heads, *lines = align_columns((("package", "revision", "installed", "source"), *rows))
     say(heads)
     for line, package in zip(lines, packages, strict=True):
         say("\n".join([line, *(f"  {part}" for part in package.contents.describe_lines())]))

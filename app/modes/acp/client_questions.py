@@ -164,13 +164,15 @@ class ClientQuestions:
     async def _proposed_diffs(self, call: ToolCall) -> list[DiffPart]:
         """Returns the files as the call would leave them; none if one is unknown or too large to be sent."""
         files = await self._session.previews.proposed_files(call.name, call.arguments)
-        if any(len(text) > MAX_DIFF_BYTES for one in files for text in (one.before or "", one.after or "")):
+        if any(
+            len(text) > MAX_DIFF_BYTES for one in files for text in (one.old_text or "", one.new_text or "")
+        ):
             return []
         return [
             DiffPart(
-                path=one.real or str(self._session.cwd / one.path),
-                old_text=one.before,
-                new_text=one.after or "",
+                path=one.real_path or str(self._session.cwd / one.path),
+                old_text=one.old_text,
+                new_text=one.new_text or "",
             )
             for one in files
         ]

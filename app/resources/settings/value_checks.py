@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from app.resources.settings.settings import SettingKey, SettingRefused, convert_value
-from tools.running.interceptor import pattern_error
+from tools.running.interceptor import find_pattern_error
 
 
 class InvalidPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,7 +24,7 @@ def invalid_parts(key: SettingKey, value: Any) -> Iterator[InvalidPart]:
     if key.name != "bash.interceptor.rules":
         return
     for at, rule in enumerate(value):
-        why = pattern_error(rule.pattern)
+        why = find_pattern_error(rule.pattern)
         if why is not None:
             yield InvalidPart(
                 at=at, text=f"the pattern of rule {at + 1} is not a valid regular expression: {why}"

@@ -29,7 +29,7 @@ from app.resources.trust.content_fingerprint import (
 from app.values.json_comments import JsonSyntaxError, parse_json_with_comments
 from app.values.user_errors import FileError
 from tools.files.existence import exists, is_dir, is_file
-from tools.git.repository import find_repository
+from tools.git.git_repository import find_repository
 from tools.patterns import late
 from tools.text import reveal_hidden_characters
 

@@ -18,7 +18,7 @@ from app.resources.trust.project_items import ProjectItem, project_items
 from app.values.json_comments import JsonSyntaxError, parse_json_with_comments
 from app.values.user_errors import FileError
 from tools.files.existence import exists
-from tools.git.repository import find_repository
+from tools.git.git_repository import find_repository
 
 TrustReason = Literal[
     "flag", "extension", "saved", "setting", "answer", "nothing-to-trust", "not-asked", "changed"
@@ -205,7 +205,7 @@ def _item_identities(question: TrustQuestion) -> set[tuple[str, Path, str, str]]
 
 def _begins_repository(folder: Path) -> bool:
     found = find_repository(folder)
-    return exists(folder / ".git") or (found is not None and found.top == folder)
+    return exists(folder / ".git") or (found is not None and found.work_tree == folder)
 
 
 def _stored_answer_of(table: dict[str, Any], folder: Path) -> _StoredAnswer | None:

@@ -59,7 +59,7 @@ from app.values.messages import (
     UserMessage,
 )
 from app.values.usage import Usage, format_dollars
-from tools.amounts import duration, tokens
+from tools.amounts import format_seconds, tokens
 from tools.results import CommandBlock, ImageBlock
 
 _ASSET_FOLDER = Path(__file__).parent
@@ -326,7 +326,7 @@ class _ArticleBodyWriter:
 
     def result(self, message: ToolResultMessage) -> str:
         card = self._draw(_call_of(message, self._calls), result_from_message(message))
-        note = duration((message.duration_ms or 0) / 1000)
+        note = format_seconds((message.duration_ms or 0) / 1000)
         shown = self._cards.card(card, note=note, is_bad=message.is_error)
         if any(isinstance(block, ImageBlock) for block in card.blocks):
             return shown
@@ -402,7 +402,7 @@ def _time_and_cost_html(entry: Entry) -> str:
     if isinstance(message, AssistantMessage):
         cost = message.usage.cost.total
         parts += [
-            duration((message.duration_ms or 0) / 1000),
+            format_seconds((message.duration_ms or 0) / 1000),
             _usage_text(message.usage),
             format_dollars(cost) if cost else "",
         ]

@@ -8,7 +8,7 @@ from typing import assert_never
 from app.sessions.export.html_code import HighlightedCode, language_of
 from app.sessions.export.text import remove_controls
 from app.values.content import ToolCall
-from tools.base import plain_card
+from tools.base import make_plain_card
 from tools.results import (
     Block,
     Card,
@@ -46,10 +46,12 @@ def builtin_card_drawer() -> DrawCard:
         tool = tools.get(call.name)
         try:
             return (
-                tool.card(call.arguments, result) if tool else plain_card(call.name, call.arguments, result)
+                tool.card(call.arguments, result)
+                if tool
+                else make_plain_card(call.name, call.arguments, result)
             )
         except Exception:  # noqa: BLE001  (arguments may be partial or a model's nonsense)
-            return plain_card(call.name, call.arguments, result)
+            return make_plain_card(call.name, call.arguments, result)
 
     return draw
 

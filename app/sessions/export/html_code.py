@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from app.sessions.export.text import remove_controls
-from tools.diff_lines import DiffLine, changed_words, parse_diff
+from tools.diff_lines import DiffLine, find_changed_words, parse_diff
 from tools.results import ColouredSpan
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class HighlightedCode:
                 continue
             self._pairs -= 1
             other = lines[line.paired_line]
-            removed, added = changed_words(plain[line.start : line.end], plain[other.start : other.end])
+            removed, added = find_changed_words(plain[line.start : line.end], plain[other.start : other.end])
             marks[index] = [(line.start + start, line.start + end) for start, end in removed]
             marks[line.paired_line] = [(other.start + start, other.start + end) for start, end in added]
         return marks

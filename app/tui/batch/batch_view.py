@@ -9,7 +9,7 @@ from app.batch.pool import ActiveRun, BatchEnded, BatchEvent, BatchNotice, Batch
 from app.batch.results import OUTCOMES
 from app.values.usage import format_dollars
 from bayou.batch import BatchResult
-from tools.amounts import bar, duration, pluralized, tokens
+from tools.amounts import draw_bar, format_seconds, pluralized, tokens
 from tools.text import one_line
 from widgets.lists.rows import Badge, ListRow, Tone
 
@@ -89,7 +89,7 @@ class BatchView:
         cells = max(8, min(_BAR_CELLS, width - 60))
         counts = [f"{len(pool.running)} running"] if pool.running else []
         counts += [f"{pool.outcomes[one]} {one}" for one in OUTCOMES if pool.outcomes[one]]
-        first = f"  {bar(done, pool.total, cells)} {done}/{pool.total}  {' · '.join(counts)}"
+        first = f"  {draw_bar(done, pool.total, cells)} {done}/{pool.total}  {' · '.join(counts)}"
         spent = format_dollars(pool.cost())
         parts = [
             f"{tokens(pool.tokens())} tokens",
@@ -107,7 +107,7 @@ class BatchView:
         rate = [_format_rate(done / seconds)] if done else []
         if pool.is_paused:
             return [*rate, "paused"]
-        return [*rate, f"{duration(left * seconds / done)} left"] if done and left else rate
+        return [*rate, f"{format_seconds(left * seconds / done)} left"] if done and left else rate
 
     def _ended_batch_lines(self) -> tuple[str, str]:
         results = list(self._results.values())
@@ -129,7 +129,7 @@ def _running_row(run: ActiveRun, now: float) -> ListRow:
         title=one_line(run.run.key),
         badges=(Badge(text="running", tone="accent"),),
         detail=one_line(state.line),
-        right=" · ".join(filter(None, (duration(now - run.started), used))),
+        right=" · ".join(filter(None, (format_seconds(now - run.started), used))),
     )
 
 
@@ -141,7 +141,7 @@ def _ended_row(result: BatchResult) -> ListRow:
         title=one_line(result.key),
         badges=(Badge(text=result.outcome, tone=_OUTCOME_TONES[result.outcome]),),
         detail=one_line((result.reason or answer)[:_MAX_TEXT_CHARS]),
-        right=" · ".join(filter(None, (duration(result.seconds), used))),
+        right=" · ".join(filter(None, (format_seconds(result.seconds), used))),
     )
 
 

@@ -21,7 +21,7 @@ from widgets.editor.prompt import PromptEditor
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.segments import script_segment
-from widgets.terminal.raw_input import RawInput
+from widgets.terminal.raw_input import RawInputListeners
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
 
@@ -60,7 +60,7 @@ class ScreenUi(msgspec.Struct):
     footer: StatusFooter
     status: StatusLines
     current_theme: CurrentTheme
-    raw_input: RawInput
+    raw_input: RawInputListeners
     _widget_by_key: dict[str, Widget] = {}
 
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
@@ -187,7 +187,7 @@ class ScreenUi(msgspec.Struct):
 
     def _submit(self, text: str) -> None:
         self.prompt_editor.set_text(text)
-        self.prompt_editor.keyboard.submit()
+        self.prompt_editor.keyboard.submit_prompt()
 
     def on_terminal_input(self, listener: Callable[[str], Any]) -> Callable[[], None]:
         def heard(text: str) -> str | bool | None:

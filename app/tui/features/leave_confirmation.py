@@ -7,7 +7,7 @@ import msgspec
 
 from app.engine.session import Session
 from app.tui.page_protocols import AskOnScreen
-from tools.amounts import elapsed, pluralized
+from tools.amounts import format_elapsed, pluralized
 from widgets.lists.rows import ListRow
 
 _KEEP_CHOICE: Final = "keep"
@@ -84,7 +84,7 @@ class LeaveConfirmation(msgspec.Struct, frozen=True):
         from widgets.screens.dialogs import QuestionScreen  # noqa: PLC0415  (a screen that few leave with)
 
         jobs = self.session.jobs.running_jobs()
-        told = [f"{job.id}  {job.title}  {elapsed(job.seconds)}" for job in jobs]
+        told = [f"{job.id}  {job.title}  {format_elapsed(job.seconds)}" for job in jobs]
         if self.session.is_running:
             told.append("The agent is working.")
         if jobs and not is_waiting:

@@ -7,17 +7,17 @@ from app.values.content import Image, UserContent
 from app.values.user_errors import UserError
 from tools.files.images import identify_image, prepare_image
 from tools.files.regular_files import read_regular
-from widgets.editor.chips import Attachment, Chip, ImageChip, UnsentPrompt
-from widgets.editor.graphemes import CHIP_FIRST
+from widgets.editor.chips import Chip, ImageAttachment, ImageChip, UnsentPrompt
+from widgets.editor.graphemes import FIRST_CHIP_CODE
 from widgets.editor.images import image_from_bytes
 
 
-def load_images(attachments: Sequence[Attachment], *, resizes: bool) -> tuple[Image, ...]:
+def load_images(attachments: Sequence[ImageAttachment], *, resizes: bool) -> tuple[Image, ...]:
     """Loads the images, and shrinks large ones. Reads files, so call it in a thread. Raises `UserError`."""
     return tuple(_load_image(attachment, resizes=resizes) for attachment in attachments)
 
 
-def _load_image(attachment: Attachment, *, resizes: bool) -> Image:
+def _load_image(attachment: ImageAttachment, *, resizes: bool) -> Image:
     try:
         data = attachment.data or (read_regular(attachment.path) if attachment.path else b"")
     except OSError as problem:
@@ -42,19 +42,19 @@ def message_images(content: str | tuple[UserContent, ...]) -> tuple[Image, ...]:
     return () if isinstance(content, str) else tuple(part for part in content if isinstance(part, Image))
 
 
-def make_attachment(image: Image, name: str = "") -> Attachment:
+def make_attachment(image: Image, name: str = "") -> ImageAttachment:
     data = base64.b64decode(image.data)
-    return image_from_bytes(data, name) or Attachment(
+    return image_from_bytes(data, name) or ImageAttachment(
         name=name, mime_type=image.mime_type, byte_count=len(data), data=data
     )
 
 
-def draft_with_images(text: str, attachments: Sequence[Attachment]) -> UnsentPrompt:
+def draft_with_images(text: str, attachments: Sequence[ImageAttachment]) -> UnsentPrompt:
     """Returns a draft from a text with `[image #1]` marks: marked images become chips there, others
     are appended."""
     chips: dict[str, Chip] = {}
     for number, attachment in enumerate(attachments, 1):
-        char, mark = chr(CHIP_FIRST + number - 1), f"[image #{number}]"
+        char, mark = chr(FIRST_CHIP_CODE + number - 1), f"[image #{number}]"
         chips[char] = ImageChip(image=attachment)
         text = text.replace(mark, char, 1) if mark in text else f"{text}{char}"
     return _draft_with_chips_at_end(text, chips)
@@ -65,7 +65,7 @@ def join_drafts(drafts: Sequence[UnsentPrompt]) -> UnsentPrompt:
     texts: list[str] = []
     chips: dict[str, Chip] = {}
     for draft in drafts:
-        renamed = {ord(char): chr(CHIP_FIRST + len(chips) + at) for at, char in enumerate(draft.chips)}
+        renamed = {ord(char): chr(FIRST_CHIP_CODE + len(chips) + at) for at, char in enumerate(draft.chips)}
         chips |= {renamed[ord(char)]: chip for char, chip in draft.chips.items()}
         texts.append(draft.text.translate(renamed))
     return _draft_with_chips_at_end("\n\n".join(texts), chips)

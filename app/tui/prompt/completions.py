@@ -17,8 +17,8 @@ from app.engine.user_runs.user_cells import UserCells
 from app.tui.page_protocols import FindProgram
 from app.tui.prompt.mcp_completions import ResourceCompletions, argument_completions, argument_hints
 from app.tui.prompt.project_history import ProjectHistory
-from tools.running.withheld_variables import child_variables
-from tools.searching.ripgrep import bundled_ripgrep
+from tools.running.withheld_variables import variables_for_children
+from tools.searching.ripgrep import find_bundled_ripgrep
 from widgets.completion.commands import ArgumentSource, CommandCompletions, CommandRow
 from widgets.completion.file_index import FileIndex
 from widgets.completion.files import FileCompletions, PathCompletions, SymbolRow
@@ -53,15 +53,15 @@ def make_completion_popup(
 ) -> CompletionPopup:
     """Creates the completion list of an editor. `hints`: argument names of bayou's commands;
     `arguments`: their possible values, by command name."""
-    rg = bundled_ripgrep() or find_program("rg") or "/usr/bin/rg"
-    index = FileIndex(cwd, frecency=remembered.frecency, rg=rg, env=child_variables(), added=added)
+    rg = find_bundled_ripgrep() or find_program("rg") or "/usr/bin/rg"
+    index = FileIndex(cwd, frecency=remembered.frecency, rg=rg, env=variables_for_children(), added=added)
 
     def mention(chosen: Suggestion) -> None:
         if chosen.kind in ("file", "folder"):
             remembered.record_mentions([chosen.label])
 
     async def symbols(path: str) -> Sequence[SymbolRow]:
-        from tools.filemap.map import map_file_async  # noqa: PLC0415  (the mapper is loaded when it is needed)
+        from tools.filemap.file_mapper import map_file_async  # noqa: PLC0415  (the mapper is loaded when it is needed)
 
         if not await asyncio.to_thread(maps.may_show_file, cwd() / path):
             return ()
@@ -118,11 +118,14 @@ def command_arguments(
         session.models.reread_models_file()
         found = session.models.model_choice.available_models()[:_MAX_MODELS_SHOWN]
         return [
-            Suggestion(text=one.key, detail=one.name, kind="argument", sends=bool(typed)) for one in found
+            Suggestion(text=one.key, detail=one.name, kind="argument", sends_prompt=bool(typed))
+            for one in found
         ]
 
     def one_of(names: Callable[[], Sequence[str]]) -> ArgumentSource:
-        return lambda typed: [Suggestion(text=name, kind="argument", sends=bool(typed)) for name in names()]
+        return lambda typed: [
+            Suggestion(text=name, kind="argument", sends_prompt=bool(typed)) for name in names()
+        ]
 
     providers = one_of(lambda: models.catalogue.provider_ids)
     return {
@@ -200,7 +203,9 @@ class PythonNameCompletions:
         yield Completions(
             start=request.column - len(word),
             end=request.column,
-            items=tuple(Suggestion(text=name, kind="symbol", tail="") for name in found if name != word),
+            items=tuple(
+                Suggestion(text=name, kind="symbol", text_after="") for name in found if name != word
+            ),
             query=word,
         )
 

@@ -13,7 +13,7 @@ from app.tui.page_protocols import AskOnScreen, FindProgram, ShowMessage
 from widgets.editor.chips import UnsentPrompt
 from widgets.editor.prompt import PromptEditor
 from widgets.terminal import clipboard
-from widgets.terminal.terminal_control import edit_externally, editor_command
+from widgets.terminal.terminal_control import edit_text_externally, find_editor_command
 
 if TYPE_CHECKING:
     from widgets.screens.picker import Picked
@@ -23,7 +23,7 @@ async def paste_clipboard(
     editor: PromptEditor, say: ShowMessage, env: Mapping[str, str], find_program: FindProgram
 ) -> None:
     """Pastes the system's clipboard: an image becomes a chip, text is inserted."""
-    found = await asyncio.to_thread(clipboard.paste, env=env, find=find_program)
+    found = await asyncio.to_thread(clipboard.read_clipboard, env=env, find=find_program)
     if found is None:
         say("The clipboard is empty or cannot be read.")
     elif isinstance(found, str):
@@ -69,7 +69,7 @@ def edit_in_external_editor(
     try:
         folder = make_folder("prompt")
         try:
-            edited, problem = edit_externally(app, text, editor_command(wanted, env), folder, env)
+            edited, problem = edit_text_externally(app, text, find_editor_command(wanted, env), folder, env)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     except OSError as failure:

@@ -89,17 +89,17 @@ class ProjectHistory:
 
     def clear_scores(self) -> None:
         """Clears the scores after a change of the working folder."""
-        self.frecency.marks = {}
+        self.frecency.scores_and_times = {}
 
     def merge_file_scores(self, marks: dict[str, tuple[float, float]]) -> None:
         """Merges saved scores; newer scores of this run win."""
-        self.frecency.marks = {**marks, **self.frecency.marks}
+        self.frecency.scores_and_times = {**marks, **self.frecency.scores_and_times}
 
     def record_mentions(self, paths: Sequence[str]) -> None:
         for path in paths:
-            self.frecency.record(path)
+            self.frecency.record_choice(path)
         if paths:
-            self._write(self._file_scores_file, msgspec.json.encode(self.frecency.marks).decode())
+            self._write(self._file_scores_file, msgspec.json.encode(self.frecency.scores_and_times).decode())
 
     def read_side_panel(self) -> bool | None:
         """Returns whether the side panel is shown in this folder; None if that was never chosen."""

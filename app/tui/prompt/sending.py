@@ -19,7 +19,7 @@ from app.tui.transcript.presenter import Presenter
 from app.values.content import Image
 from app.values.user_errors import UserError
 from tools.patterns import late
-from widgets.editor.chips import Attachment, UnsentPrompt
+from widgets.editor.chips import ImageAttachment, UnsentPrompt
 from widgets.editor.prompt import PromptEditor
 from widgets.transcript.blocks import NoteKind
 
@@ -64,7 +64,7 @@ class PromptSender(msgspec.Struct, frozen=True):
     key_label: KeyLabel
 
     async def send(
-        self, draft: UnsentPrompt, text: str, attachments: Sequence[Attachment], how: BusyDelivery
+        self, draft: UnsentPrompt, text: str, attachments: Sequence[ImageAttachment], how: BusyDelivery
     ) -> None:
         """Sends a text. It waits until extensions are loaded, because they may change or handle the
         text."""

@@ -14,7 +14,7 @@ from app.sessions.errors import SessionWriteError
 from app.tui.prompt.attachments import draft_with_images, encode_image, make_attachment, message_images
 from app.values.content import Image, text_of
 from app.values.messages import user_message
-from widgets.editor.chips import Attachment, UnsentPrompt
+from widgets.editor.chips import ImageAttachment, UnsentPrompt
 from widgets.editor.images import read_image_file
 
 SAVE_DELAY_SECONDS = 0.2
@@ -26,7 +26,9 @@ LARGE_TEXT_SAVE_DELAY_SECONDS = 3.0
 class UnsentDraft:
     """Saves the draft of the current session. `shown` returns the editor's full text and its images."""
 
-    def __init__(self, session: Session, shown: Callable[[], tuple[str, tuple[Attachment, ...]]]) -> None:
+    def __init__(
+        self, session: Session, shown: Callable[[], tuple[str, tuple[ImageAttachment, ...]]]
+    ) -> None:
         self._session = session
         self._read_editor = shown
         self._file = kept.DraftFile(session.state.file)
@@ -131,7 +133,7 @@ class UnsentDraft:
         return found[::-1]
 
 
-def _saved_attachment(attachment: Attachment) -> kept.SavedAttachment:
+def _saved_attachment(attachment: ImageAttachment) -> kept.SavedAttachment:
     if attachment.path is not None:
         return kept.SavedAttachment(name=attachment.name, path=str(attachment.path))
     return kept.SavedAttachment(
@@ -141,7 +143,7 @@ def _saved_attachment(attachment: Attachment) -> kept.SavedAttachment:
 
 def _restored_prompt(draft: kept.SavedDraft) -> UnsentPrompt:
     """Converts a saved draft; images whose file is gone remain as text marks."""
-    attachments: list[Attachment] = []
+    attachments: list[ImageAttachment] = []
     for one in draft.attachments:
         if one.image is not None:
             attachments.append(make_attachment(one.image, one.name))

@@ -28,7 +28,7 @@ from app.values.mcp_servers import McpServersChange
 from app.values.messages import AssistantMessage
 from app.values.stream import BlockEvent, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallStart
 from app.values.todos import is_check_call
-from tools.amounts import elapsed, tokens
+from tools.amounts import format_elapsed, tokens
 
 CHARACTERS_PER_TOKEN = 4
 """The estimated characters per token, until the provider reports its count."""
@@ -266,10 +266,10 @@ class ActivityTracker:
         silence, retry = self._provider_wait, self._retry
         if retry is not None and self.phase == "retrying":
             left = max(0.0, self._phase_started_at + retry.delay_ms / 1000 - now)
-            return f"Retrying {retry.attempt} of {retry.max_attempts} in {elapsed(round(left))}"
+            return f"Retrying {retry.attempt} of {retry.max_attempts} in {format_elapsed(round(left))}"
         if silence is not None:
             what = "No response yet" if silence.state == "waiting" else "No further response"
-            end = f", times out in {elapsed(silence.seconds)}" if silence.seconds else ""
+            end = f", times out in {format_elapsed(silence.seconds)}" if silence.seconds else ""
             return f"{what} from {self._provider()}{end}"
         if self._tools:
             first = next(iter(self._tools.values()))
@@ -292,4 +292,4 @@ class ActivityTracker:
 
 
 def _elapsed_text(seconds: float) -> tuple[str, ...]:
-    return (elapsed(seconds),) if seconds >= 1 else ()
+    return (format_elapsed(seconds),) if seconds >= 1 else ()

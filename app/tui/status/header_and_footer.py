@@ -13,7 +13,7 @@ from app.sessions.index.summary import title_from_entries, title_from_prompt
 from app.values.models import Model
 from app.values.todos import count_closed
 from app.values.usage import format_dollars
-from tools.amounts import elapsed, percentage, tokens
+from tools.amounts import format_elapsed, format_percentage, tokens
 from widgets.line import plain_line
 from widgets.status.segments import Segment
 
@@ -180,7 +180,7 @@ def _context_segment(session: Session, state: SessionState, around: FooterContex
         return []
     percent = context.percent or 0
     tone = "error" if percent > 90 else "warning" if percent > 70 else "muted"
-    text = f"{percentage(percent)} of {tokens(context.context_window)}"
+    text = f"{format_percentage(percent)} of {tokens(context.context_window)}"
     is_reminder = state.is_full and state.compaction_mode == "remind"
     reminder = Segment(
         id="remind", text="context nearly full: /compact" if is_reminder else "", tone="warning", importance=7
@@ -188,7 +188,12 @@ def _context_segment(session: Session, state: SessionState, around: FooterContex
     return [
         reminder,
         Segment(
-            id="context", text=text, short=percentage(percent), bar=percent / 100, tone=tone, importance=6
+            id="context",
+            text=text,
+            short=format_percentage(percent),
+            bar=percent / 100,
+            tone=tone,
+            importance=6,
         ),
     ]
 
@@ -281,7 +286,7 @@ def header_segments(session: Session, around: FooterContext) -> list[Segment]:
     branch = f"├ {_shorten_text(around.branch, 24)}" if around.branch else ""
     segments.append(Segment(id="branch", text=branch, importance=5, is_right=True))
     segments.append(
-        Segment(id="worked", text=elapsed(worked) if worked >= 1 else "", importance=4, is_right=True)
+        Segment(id="worked", text=format_elapsed(worked) if worked >= 1 else "", importance=4, is_right=True)
     )
     segments.append(
         Segment(id="cost", text=format_dollars(cost) if cost else "", importance=5, is_right=True)
@@ -314,7 +319,7 @@ def _cache_hit_text(session: Session) -> str:
     if usage is None or not (usage.cache_read or usage.cache_write):
         return ""
     total = usage.input + usage.cache_read + usage.cache_write
-    return f"cache {percentage(100 * usage.cache_read / total)}" if total else ""
+    return f"cache {format_percentage(100 * usage.cache_read / total)}" if total else ""
 
 
 def short_path(path: Path, home: Path) -> str:

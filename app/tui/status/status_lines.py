@@ -46,9 +46,9 @@ from app.values.events import (
     TurnEnd,
     TurnStart,
 )
-from tools.amounts import elapsed
-from tools.git.command import GitCommand, git_command
-from tools.git.repository import find_repository
+from tools.amounts import format_elapsed
+from tools.git.git_command import GitCommand, make_git_command
+from tools.git.git_repository import find_repository
 from widgets.editor.painting import RuleText
 from widgets.editor.prompt import PromptEditor
 from widgets.status.footer import StatusFooter
@@ -122,7 +122,7 @@ class StatusLines:
         )
         self._frame_timer: Timer | None = None
         self._frame_number = 0
-        editor.follows_up = lambda: (
+        editor.should_follow_up = lambda: (
             self._session.is_running
         )  # read when the key is pressed, because a run ends after its last event
         self._temporary_text: RuleText | None = None
@@ -176,7 +176,7 @@ class StatusLines:
 
     def show_hint(self, text: str, seconds: float = 0.0, *, is_hints: bool = False) -> None:
         """Shows a temporary text in place of the activity, for some seconds or until `restore_activity`."""
-        self._temporary_text = RuleText(words=text, is_hints=is_hints)
+        self._temporary_text = RuleText(main_text=text, is_main_text_key_hints=is_hints)
         self._update_editor_border()
         if seconds:
             self._editor.set_timer(seconds, self.restore_activity)
@@ -211,7 +211,7 @@ class StatusLines:
         own = bars.footer_segments(self._session, around, names, wanted.looks)
         if self._is_context_elsewhere:
             own = [one for one in own if one.id not in _SEGMENTS_IN_PANEL]
-        self._editor.surface.show_status([one for one in own if one.id in _SEGMENTS_IN_EDITOR])
+        self._editor.surface.show_mode_and_model([one for one in own if one.id in _SEGMENTS_IN_EDITOR])
         own = [one for one in own if one.id not in _SEGMENTS_IN_EDITOR]
         self._footer.show([*own, *(segment for segment in self._extensions.values() if segment.text)])
         self._header.show(bars.header_segments(self._session, around))
@@ -223,7 +223,7 @@ class StatusLines:
 
     def refresh_all(self) -> None:
         """Redraws everything, including the border, which shows the thinking level."""
-        self._editor.surface.show_thinking(self._session.state.thinking)
+        self._editor.surface.show_thinking_level(self._session.state.thinking)
         self._update_editor_border()
         self.refresh()
 
@@ -309,7 +309,7 @@ class StatusLines:
 
 
 def _silence_text(event: ProviderWaiting) -> str:
-    return f"no output, stopped in {elapsed(event.seconds)}" if event.seconds else "silent"
+    return f"no output, stopped in {format_elapsed(event.seconds)}" if event.seconds else "silent"
 
 
 GIT_TIMEOUT = 5.0
@@ -331,11 +331,11 @@ def _git_query(cwd: Path, home: Path, is_vouched: Callable[[], bool]) -> tuple[s
     repository = find_repository(cwd)
     if repository is None:
         return "", None
-    head = repository.head()
+    head = repository.checked_out_name()
     if repository.is_bare or (repository.risky_settings(home) and not is_vouched()):
         return head, None
     configuration = repository.configuration(home)
-    return head, git_command(repository.top, *_GIT_STATUS, repository=configuration, home=home)
+    return head, make_git_command(repository.work_tree, *_GIT_STATUS, repository=configuration, home=home)
 
 
 async def _run_git(command: GitCommand) -> str | None:

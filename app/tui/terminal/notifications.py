@@ -7,7 +7,7 @@ from typing import Any
 
 from app.resources.settings.settings import Settings
 from app.values.events import AgentSettled, AgentStart, Event, JobChanged
-from widgets.terminal.terminal_control import Notifier
+from widgets.terminal.terminal_control import DesktopNotifier
 
 
 class Notifications:
@@ -34,7 +34,7 @@ class Notifications:
         self._question = ""
         self._answer: asyncio.Future[Any] | None = None
         self._repeat_timer: asyncio.TimerHandle | None = None
-        self._notifier = Notifier(write, clock=clock, env=env)
+        self._notifier = DesktopNotifier(write, clock=clock, env=env)
 
     def set_focused(self, is_focused: bool) -> None:
         self._notifier.is_focused = is_focused
@@ -78,6 +78,6 @@ class Notifications:
     def _notify_if_due(self, text: str, took: float | None = None) -> None:
         chosen, notifier = self._settings().notifications, self._notifier
         notifier.method = chosen.method
-        notifier.only_unfocused = chosen.only_unfocused
+        notifier.only_when_unfocused = chosen.only_unfocused
         notifier.min_seconds = chosen.min_seconds
         notifier.notify("bayou", text, took=took)

@@ -6,25 +6,25 @@ from typing import Any
 from textual.app import App
 
 from tools.running.pty.pty_host import PtyProgram
-from widgets.emulator.emulator import Emulator
-from widgets.emulator.terminal_view import BAR_ROWS, TerminalScreen
+from widgets.emulator.emulator import TerminalEmulator
+from widgets.emulator.terminal_view import TITLE_AND_HINT_ROWS, TerminalScreen
 
 
 class ShownProgram:
     """A program on its screen: a `tools.running.pty.pty_host.PtyView`."""
 
     def __init__(self, app: App[Any], program: PtyProgram) -> None:
-        self.size = (max(2, app.size.width), max(2, app.size.height - BAR_ROWS))
-        self._emulator = Emulator(*self.size, reply=program.send)
+        self.size = (max(2, app.size.width), max(2, app.size.height - TITLE_AND_HINT_ROWS))
+        self._emulator = TerminalEmulator(*self.size, reply=program.send_keys)
         self._loop = asyncio.get_running_loop()
         self._is_update_scheduled = False
         self.screen = TerminalScreen(
             program.title,
             self._emulator,
-            send=program.send,
-            resize=program.resize,
+            send=program.send_keys,
+            resize=program.resize_terminal,
             kill=program.kill,
-            is_started_by_user=program.is_own,
+            is_started_by_user=program.is_started_by_user,
         )
         app.push_screen(self.screen)
 

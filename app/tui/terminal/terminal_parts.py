@@ -19,12 +19,12 @@ from app.tui.terminal.title import TerminalTitle
 from tools.running.browser import open_page
 from tools.running.own_programs import find_own_program
 from tools.running.pty.pty_host import PtyProgram
-from tools.running.withheld_variables import child_variables
+from tools.running.withheld_variables import variables_for_children
 from widgets.graphics.image_support import ImageSupport
 from widgets.graphics.terminal_images import TerminalImages
 from widgets.terminal import clipboard
-from widgets.terminal.raw_input import RawInput
-from widgets.terminal.terminal_control import write_to
+from widgets.terminal.raw_input import RawInputListeners
+from widgets.terminal.terminal_control import write_through_driver
 from widgets.terminal.terminal_driver import TerminalDriver
 from widgets.textual_internals import driver_of
 from widgets.transcript.painting.sgr import color_system
@@ -52,9 +52,9 @@ class TerminalParts:
         self.programs = TerminalHost(app)
         self._session.use_terminal(self.programs)
         self.images = make_terminal_images(app, assembled.effective_settings, env, self.find_program)
-        self.raw_input = RawInput()
-        self.title = TerminalTitle(self._session, partial(write_to, app), settings)
-        self.notifications = Notifications(partial(write_to, app), settings, clock=clock, env=env)
+        self.raw_input = RawInputListeners()
+        self.title = TerminalTitle(self._session, partial(write_through_driver, app), settings)
+        self.notifications = Notifications(partial(write_through_driver, app), settings, clock=clock, env=env)
         self.clipboard = Clipboard(
             lambda: driver.write if (driver := driver_of(app)) is not None else None,
             partial(show_confirmation, app),
@@ -71,7 +71,7 @@ class TerminalParts:
     @property
     def program_env(self) -> Mapping[str, str]:
         """The environment for programs that bayou starts: without secrets, except those passed on."""
-        return child_variables(self._in_force.settings.shell.shell_pass_environment, self._env)
+        return variables_for_children(self._in_force.settings.shell.shell_pass_environment, self._env)
 
     def open_page(self, address: str) -> None:
         self._spawn(open_page(address, outside=self._session.cwd))
@@ -118,7 +118,7 @@ class Clipboard:
 
     async def _copy_and_notify(self, text: str, what: str) -> None:
         copied = await asyncio.to_thread(
-            clipboard.copy,
+            clipboard.copy_to_clipboard,
             text,
             self._write(),
             fallback=self._fallback,
@@ -140,7 +140,9 @@ def make_terminal_images(
         find_program=find_program,
         color_system=lambda: color_system(app.console),
     )
-    images = TerminalImages(lambda sequence: write_to(app, sequence), ability, lines=lambda: app.size.height)
+    images = TerminalImages(
+        lambda sequence: write_through_driver(app, sequence), ability, lines=lambda: app.size.height
+    )
     effective_settings.subscribe(
         lambda before: images.apply_setting(effective_settings.settings.images.protocol)
     )

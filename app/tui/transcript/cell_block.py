@@ -44,9 +44,9 @@ def excluded_cell(block_id: str, data: Any) -> CustomBlock:
 def _make_block(
     block_id: str, known: dict[str, Any], result: ToolResult | None, state: CardState, *, is_excluded: bool
 ) -> CustomBlock:
-    from tools.kernel.card import eval_card  # noqa: PLC0415  (most sessions have no cells)
+    from tools.kernel.eval_card import make_eval_card  # noqa: PLC0415  (most sessions have no cells)
 
-    shown = eval_card({"code": known.get("code"), "title": known.get("title")}, result)
+    shown = make_eval_card({"code": known.get("code"), "title": known.get("title")}, result)
     kept = "not sent to the model" if is_excluded else ""
     summary = ", ".join(part for part in (shown.summary, kept) if part)
     return CustomBlock(

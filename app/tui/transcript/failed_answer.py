@@ -6,7 +6,7 @@ from app.tui.transcript import message_blocks
 from app.tui.transcript.renderers import Renderers
 from app.values.events import AutoRetryEnd, AutoRetryStart
 from app.values.messages import AssistantMessage
-from tools.amounts import elapsed, pluralized
+from tools.amounts import format_elapsed, pluralized
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
 
@@ -63,7 +63,9 @@ class FailedAnswer:
         what = message_blocks.as_sentence(event.error_message)
         if failed is not None and failed.error_message == event.error_message:
             what = message_blocks.failure_sentence(failed)
-        wait = f" after {elapsed(round(event.delay_ms / 1000))}" if event.delay_ms >= _MIN_TOLD_MS else ""
+        wait = (
+            f" after {format_elapsed(round(event.delay_ms / 1000))}" if event.delay_ms >= _MIN_TOLD_MS else ""
+        )
         return f"{what.rstrip('.')}. Retrying: {event.attempt} of {event.max_attempts}{wait}."
 
     def _append_to_error(self, words: str) -> None:

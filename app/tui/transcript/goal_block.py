@@ -9,9 +9,9 @@ from app.engine.goals.goal_texts import proof_warnings, result_headline
 from app.values.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from app.values.todos import CheckResult, Goal, is_check_call
 from app.values.wire import from_wire
-from tools.amounts import duration
+from tools.amounts import format_seconds
 from tools.results import Block, Card, CommandBlock, TextBlock
-from tools.running.card import command_card
+from tools.running.command_card import make_command_card
 from widgets.transcript.blocks import CardState, CustomBlock, CustomKind, NoteKind
 from widgets.transcript.view import Transcript
 
@@ -44,7 +44,7 @@ def check_block(block_id: str, text: str, details: Any) -> CustomBlock:
         ),
         state=CardState.DONE if proof.has_passed else CardState.FAILED,
         tone=NoteKind.WARNING if proof.tampered or goal.reason else None,
-        timing=duration(sum(one.seconds for one in proof.results)),
+        timing=format_seconds(sum(one.seconds for one in proof.results)),
         preview_lines=len(notes) or (0 if proof.has_passed else CHECK_PREVIEW_LINES),
     )
 
@@ -74,7 +74,7 @@ class RunningChecks:
             self._transcript.remove_block(event.tool_call_id)
             return True
         result = result_from_outcome(event.partial_result) if isinstance(event, ToolExecutionUpdate) else None
-        card = command_card(event.args if isinstance(event.args, dict) else {}, result)
+        card = make_command_card(event.args if isinstance(event.args, dict) else {}, result)
         self._transcript.add(
             CustomBlock(
                 id=event.tool_call_id,

@@ -46,7 +46,7 @@ from app.values.messages import (
 )
 from app.values.todos import CHECK_MESSAGE_TYPE
 from app.values.wire import from_wire
-from tools.amounts import duration, tokens
+from tools.amounts import format_seconds, tokens
 from tools.results import Card, CommandBlock, ImageBlock, Json, ListBlock, MapBlock, MarkdownBlock, TextBlock
 from tools.text import one_line
 from widgets.transcript.blocks import (
@@ -346,7 +346,7 @@ def result_state(message: ToolResultMessage) -> CardState:
 
 def format_duration(milliseconds: float | None) -> str:
     """Formats a duration; empty if it is too short to matter."""
-    return duration((milliseconds or 0) / 1000)
+    return format_seconds((milliseconds or 0) / 1000)
 
 
 COMMAND_PREVIEW_LINES = 10

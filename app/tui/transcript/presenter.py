@@ -91,7 +91,7 @@ from app.values.stream import (
     ToolCallEnd,
     ToolCallStart,
 )
-from tools.amounts import elapsed
+from tools.amounts import format_elapsed
 from tools.arguments import text_detail
 from widgets.transcript.blocks import (
     CardBlock,
@@ -499,7 +499,7 @@ class Presenter:
 
     def _draw_call(self, known: ShownCall, state: CardState) -> None:
         took = 0.0 if known.started_at is None or known.is_waiting else self._clock() - known.started_at
-        timing = "waiting" if known.is_waiting else elapsed(took) if took >= 1 else ""
+        timing = "waiting" if known.is_waiting else format_elapsed(took) if took >= 1 else ""
         card = self.renderers.call_card(known.call, known.result)
         if known.is_asked_about and isinstance(known.call.arguments.get("command"), str):
             card = msgspec.structs.replace(card, subject="")  # the question shows the command

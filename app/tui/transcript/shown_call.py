@@ -70,7 +70,7 @@ class StreamedCalls(msgspec.Struct, frozen=True):
             return
         known.drawn_at = now
         heard, known.argument_pieces = known.argument_pieces, []
-        known.arguments.feed("".join(heard))
+        known.arguments.parse_chunk("".join(heard))
         known.call = msgspec.structs.replace(known.call, arguments=dict(known.arguments.partial_members()))
         self.draw(known)
 

@@ -9,7 +9,7 @@ from app.undo.change_records import files_of
 from app.undo.file_history import ChangeCounts, count_changes
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, UserMessage
-from tools.amounts import changed_lines, elapsed
+from tools.amounts import format_changed_lines, format_elapsed
 from widgets.line import cells
 from widgets.transcript.blocks import CardState, TurnBlock
 
@@ -86,7 +86,7 @@ class TurnEnds:
         return TurnBlock(
             id=f"{CHANGES_ID_PREFIX}{entries[0].id}" if entries else f"turn/{self._last_id}",
             words=("Ended" if doubt else _STATE_WORDS[state])
-            + (f"{within} {elapsed(seconds)}" if seconds >= _MIN_SHOWN_SECONDS else ""),
+            + (f"{within} {format_elapsed(seconds)}" if seconds >= _MIN_SHOWN_SECONDS else ""),
             state=state,
             files=_changed_files(counted),
             doubt=doubt,
@@ -101,7 +101,7 @@ def _changed_files(counted: ChangeCounts) -> str:
     text = ", ".join(sorted(names))
     if counted.files != len(names) or len(names) > _MAX_NAMED_FILES or cells(text) > _MAX_NAMES_CELLS:
         return counted.summary if counted.files else ""
-    return f"{text} {changed_lines(counted.added, counted.removed)}".rstrip()
+    return f"{text} {format_changed_lines(counted.added, counted.removed)}".rstrip()
 
 
 def _message_of(said: Entry | Message) -> object:

@@ -15,7 +15,7 @@ from app.permits.permission_decisions import MODE_DESCRIPTIONS
 from app.tui.page_protocols import KeyLabel
 from app.values.models import Model
 from app.values.wire import now_ms
-from tools.amounts import age, pluralized
+from tools.amounts import format_age, pluralized
 from widgets.line import cells
 from widgets.transcript.blocks import NoteBlock, PageRow
 
@@ -252,7 +252,7 @@ def _session_row(session: "SessionSummary", number: int) -> PageRow:
         kind="choice",
         label=str(number),
         text=session.title,
-        detail=age((now_ms() - session.modified) / 1000),
+        detail=format_age((now_ms() - session.modified) / 1000),
         sends=f"/resume {session.id}",
     )
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from tools.edits.diffs import (
-    DIFF_CONTEXT,
+    DIFF_CONTEXT_LINES,
     ChangedRegion,
-    compared_regions,
-    group_regions,
-    split_lines,
-    unified_hunks,
+    compare_texts,
+    format_unified_hunks,
+    group_regions_into_hunks,
+    split_at_line_feeds,
 )
 
 
@@ -35,12 +35,12 @@ class TextHunk(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def first_line(self) -> int:
         """The first changed line of the new text, from 1; for removed lines, the line that follows them."""
-        return self.regions[0].new_first + 1
+        return self.regions[0].new_start_index + 1
 
     @property
     def last_line(self) -> int:
         region = self.regions[-1]
-        return max(self.first_line, region.new_first + len(region.new_lines))
+        return max(self.first_line, region.new_start_index + len(region.new_lines))
 
     @property
     def is_spacing(self) -> bool:
@@ -65,10 +65,10 @@ def hunk_key(*parts: str) -> str:
 
 def hunks_of(path: str, old: str, new: str) -> tuple[TextHunk, ...]:
     """Returns the hunks of a text's change, from the first line to the last."""
-    groups = group_regions(compared_regions(old, new), DIFF_CONTEXT)
+    groups = group_regions_into_hunks(compare_texts(old, new), DIFF_CONTEXT_LINES)
     known: dict[str, int] = {}
     found: list[TextHunk] = []
-    for group, patch in zip(groups, unified_hunks(old, groups), strict=True):
+    for group, patch in zip(groups, format_unified_hunks(old, groups), strict=True):
         words = [text for region in group for text in ("".join(region.old_lines), "".join(region.new_lines))]
         key = hunk_key(path, *words)
         number = known[key] = known.get(key, 0) + 1
@@ -79,22 +79,22 @@ def hunks_of(path: str, old: str, new: str) -> tuple[TextHunk, ...]:
 
 def without_hunks(new: str, hunks: Iterable[TextHunk]) -> str:
     """Returns the new text with the lines of these hunks as they were before the change."""
-    lines = split_lines(new)
-    regions = sorted((one for hunk in hunks for one in hunk.regions), key=lambda one: -one.new_first)
+    lines = split_at_line_feeds(new)
+    regions = sorted((one for hunk in hunks for one in hunk.regions), key=lambda one: -one.new_start_index)
     for region in regions:
-        lines[region.new_first : region.new_first + len(region.new_lines)] = region.old_lines
+        lines[region.new_start_index : region.new_start_index + len(region.new_lines)] = region.old_lines
     return "".join(lines)
 
 
 def new_text_of_hunk(new: str, hunk: TextHunk) -> str:
     """Returns a hunk's lines in the new text, from the first changed one to the last, without the last line's end."""
     first, end = _hunk_extent(hunk)
-    return "".join(split_lines(new)[first:end]).removesuffix("\n").removesuffix("\r")
+    return "".join(split_at_line_feeds(new)[first:end]).removesuffix("\n").removesuffix("\r")
 
 
 def _hunk_extent(hunk: TextHunk) -> tuple[int, int]:
     last = hunk.regions[-1]
-    return hunk.regions[0].new_first, last.new_first + len(last.new_lines)
+    return hunk.regions[0].new_start_index, last.new_start_index + len(last.new_lines)
 
 
 def is_editable_text(text: str) -> bool:
@@ -106,7 +106,7 @@ def is_editable_text(text: str) -> bool:
 
 def with_line_endings_of(text: str, now: str) -> str:
     """Returns the text that a person edited, with the line endings of the text that it replaces."""
-    lines = split_lines(now)
+    lines = split_at_line_feeds(now)
     whole = "".join(_lines_like(text, lines, lines))
     return whole.removesuffix("\n").removesuffix("\r") if lines and not lines[-1].endswith("\n") else whole
 
@@ -126,7 +126,7 @@ class ChangedText:
     def __init__(self, hunks: Sequence[TextHunk], taken: frozenset[str], expected: str, now: str) -> None:
         """`taken`: the hunks that are not in `expected`, the text that the session left."""
         self._current_text = now
-        self._other_changes = compared_regions(expected, now) if expected != now else []
+        self._other_changes = compare_texts(expected, now) if expected != now else []
         self._hunk_spans: dict[str, list[tuple[int, int, tuple[str, ...]]]] = {}
         """The lines of each hunk in `expected`, and those that would replace them."""
         shift = 0
@@ -137,7 +137,7 @@ class ChangedText:
                 here, other = (
                     (region.old_lines, region.new_lines) if is_taken else (region.new_lines, region.old_lines)
                 )
-                first = region.new_first + shift
+                first = region.new_start_index + shift
                 spans.append((first, first + len(here), other))
                 shift += len(here) - len(region.new_lines)
 
@@ -150,7 +150,7 @@ class ChangedText:
 
     def with_hunks_toggled(self, keys: Iterable[str]) -> str:
         """Returns the present text with these hunks taken back, or applied where they were taken back."""
-        lines = split_lines(self._current_text)
+        lines = split_at_line_feeds(self._current_text)
         for first, end, new in sorted((span for key in keys for span in self._hunk_spans[key]), reverse=True):
             shift = self._line_shift(first, end)
             lines[first + shift : end + shift] = new
@@ -161,7 +161,8 @@ class ChangedText:
         return sum(
             len(other.new_lines) - len(other.old_lines)
             for other in self._other_changes
-            if other.old_first < first or (other.old_first == first and not other.old_lines and first < end)
+            if other.old_start_index < first
+            or (other.old_start_index == first and not other.old_lines and first < end)
         )
 
     def can_replace(self, key: str) -> bool:
@@ -173,7 +174,7 @@ class ChangedText:
     def with_hunk_text(self, key: str, text: str) -> str:
         """Returns the present text with other lines in place of a hunk's lines."""
         spans = self._hunk_spans[key]
-        lines = split_lines(self._current_text)
+        lines = split_at_line_feeds(self._current_text)
         shift = self._line_shift(spans[0][0], spans[-1][1])
         first, end = spans[0][0] + shift, spans[-1][1] + shift
         before, replaced, after = lines[:first], lines[first:end], lines[end:]
@@ -188,7 +189,7 @@ class ChangedText:
 def _touches_hunk(other: ChangedRegion, first: int, end: int) -> bool:
     """Whether a change by others touches lines of a hunk. Directly beside them counts only where the hunk
     has no lines."""
-    start, stop = other.old_first, other.old_first + len(other.old_lines)
+    start, stop = other.old_start_index, other.old_start_index + len(other.old_lines)
     if first == end:
         return start <= first <= stop
     return start < end and stop > first

@@ -24,8 +24,8 @@ from app.undo.review.hunks import (
     without_hunks,
 )
 from app.values.user_errors import UserError
-from tools.edits.diffs import unified_hunks
-from tools.repomap.index.kinds import file_kind_of
+from tools.edits.diffs import format_unified_hunks
+from tools.repomap.index.file_kinds import classify_file
 
 HunkKind = Literal["lines", "file", "mode", "move"]
 _LOCK_FILES = frozenset(("package-lock.json", "pnpm-lock.yaml", "npm-shrinkwrap.json", "go.sum", "bun.lockb"))
@@ -112,7 +112,7 @@ class ReviewedFile(msgspec.Struct, frozen=True, kw_only=True):
         """Returns the patches of the hunks of lines by their keys, each with up to `context` unchanged lines around."""
         texts = [hunk.text for hunk in self.hunks if hunk.text is not None]
         old = decode_text(self.before.data or b"") if texts and self.before is not None else ""
-        patches = unified_hunks(old or "", [text.regions for text in texts], context=context)
+        patches = format_unified_hunks(old or "", [text.regions for text in texts], context=context)
         return {text.key: patch for text, patch in zip(texts, patches, strict=True)}
 
     def text_of(self, hunk: ReviewedHunk) -> str:
@@ -455,11 +455,11 @@ def _fold_reason(path: str) -> str:
     name = path.rpartition("/")[2]
     if name in _LOCK_FILES or name.endswith(".lock"):
         return "lock file"
-    return kind if (kind := file_kind_of(path, None, b"")) in ("generated", "vendored") else ""
+    return kind if (kind := classify_file(path, None, b"")) in ("generated", "vendored") else ""
 
 
 def fold_reason_of_content(file: ReviewedFile) -> str:
     """Returns why a file's change needs no review, judged by the file's first lines."""
     sides: Sequence[PatchSide | None] = (file.after, file.before)
     data = next((side.data for side in sides if side is not None and side.data), b"")
-    return "generated" if file_kind_of("", None, data[:_INSPECTED_BYTES]) == "generated" else ""
+    return "generated" if classify_file("", None, data[:_INSPECTED_BYTES]) == "generated" else ""

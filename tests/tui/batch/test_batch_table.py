@@ -204,7 +204,7 @@ async def test_keys_without_a_patch_or_a_session_say_so(tmp_path: Path) -> None:
             await pilot.press(key)
             await until(app, pilot, told)
         assert "pause" not in text_of(app.screen)
-        assert len(app.screen.query_one(RowList).shown) == 1
+        assert len(app.screen.query_one(RowList).visible_rows) == 1
         await pilot.press("escape")
     assert app.return_code == 0
 

@@ -57,7 +57,7 @@ def found(query: str, keys: Mapping[str, str]) -> list[str]:
         catalogue=catalogue(), credentials=Credentials(Path("/nonexistent"), keys), model=None
     )
     rows = model_rows(cast(ModelChoice, choice))
-    return [shown.row.id for shown in RowFilter(rows).apply(query)]
+    return [shown.row.id for shown in RowFilter(rows).apply_query(query)]
 
 
 @pytest.mark.parametrize("query", MAKERS)

@@ -10,20 +10,20 @@ from app.resources.settings.effective_settings import EffectiveSettings
 from app.tui.features.settings.own_shell import OwnShellPage
 from app.tui.features.settings.page import SettingsPage
 from tests.tui.pages.person import Person, at_the_keyboard
-from tools.running.shell import ShellSettings
+from tools.running.shell_settings import ShellSettings
 from tools.running.user_shell.shell_snapshot import UserShell
 from tools.workspace import Workspace
 
 
 @pytest.fixture
 def verbs(tmp_path: Path) -> ShellSnapshotSource:
-    settings = ShellSettings(path="/bin/bash", own=UserShell(tmp_path / "kept", tmp_path))
+    settings = ShellSettings(shell_path="/bin/bash", user_shell=UserShell(tmp_path / "kept", tmp_path))
     return ShellSnapshotSource(Workspace(tmp_path, shell=lambda: settings))
 
 
 def _page(verbs: ShellSnapshotSource, person: Person) -> OwnShellPage:
     return OwnShellPage(
-        verbs, person.ask, clock=lambda: (seen.taken if (seen := verbs.view()) else 0.0) + 190
+        verbs, person.ask, clock=lambda: (seen.taken_at if (seen := verbs.view()) else 0.0) + 190
     )
 
 

@@ -11,7 +11,7 @@ from app.values.user_errors import UserError
 from tests.engine.scripted_session import ScriptedSession
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.edits.diffs import diff_texts
-from tools.edits.pending import StagedFile
+from tools.edits.staged_actions import StagedFile
 from tools.files.mutations import content_hash
 from tools.registry import builtin_tools
 
@@ -126,14 +126,14 @@ def of_a_helper(harness: ScriptedSession, folder: Path) -> None:
         made.append(
             StagedFile(
                 path=str(folder / name),
-                shown=name,
+                display_path=name,
                 before_hash=content_hash(old.encode()),
-                base=old.encode(),
-                data=new.encode(),
+                merge_base=old.encode(),
+                new_content=new.encode(),
                 diff=diff,
             )
         )
-    harness.session.tools.workspace.pending.stage("general: go", "task", made, is_merged=True)
+    harness.session.tools.workspace.staged_actions.stage_action("general: go", "task", made, is_merged=True)
     (folder / "a.txt").write_text("mine\n")
 
 
@@ -154,7 +154,7 @@ async def test_files_of_a_helper_are_applied_one_by_one(tmp_path: Path) -> None:
         assert "b.txt" not in person.sees
         await person.press("escape")
     [waits] = harness.session.pending.waiting
-    assert [file.shown for file in waits.files] == ["a.txt"] and "mine" in waits.files[0].conflict
+    assert [file.display_path for file in waits.files] == ["a.txt"] and "mine" in waits.files[0].conflict_text
 
 
 async def test_a_file_is_applied_by_a_command(tmp_path: Path) -> None:

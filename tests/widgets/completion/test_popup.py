@@ -18,7 +18,7 @@ from widgets.completion.popup import CompletionPopup
 from widgets.completion.source import CompletionRequest, Completions, CompletionSource, Suggestion
 from widgets.editor.prompt import PromptEditor
 
-LEVELS = [Suggestion(text=level, kind="argument", sends=True) for level in ("off", "low", "high")]
+LEVELS = [Suggestion(text=level, kind="argument", sends_prompt=True) for level in ("off", "low", "high")]
 COMMANDS = (
     CommandRow(name="model", description="choose a model", argument_hint="[name]"),
     CommandRow(name="thinking", description="how long to think", arguments=lambda typed: LEVELS),
@@ -49,7 +49,7 @@ async def labels(pilot: Pilot[None], app: PopupHost) -> list[str]:
         await pilot.pause()
         if app.popup._ask_task is None or app.popup._ask_task.done():
             break
-    return [item.row.title for item in app.popup.shown] if app.popup.is_open else []
+    return [item.row.title for item in app.popup.visible_rows] if app.popup.is_open else []
 
 
 async def test_a_slash_lists_the_commands_and_narrows() -> None:
@@ -179,7 +179,7 @@ def folder(tmp_path: Path) -> Path:
 
 async def test_at_lists_files_and_puts_one_in(folder: Path) -> None:
     index = FileIndex(folder, rg=RG)
-    await index.refresh()
+    await index.refresh_files()
     app = PopupHost(FileCompletions(index))
     async with app.run_test() as pilot:
         await type_text(pilot, "look at @pars")
@@ -191,7 +191,7 @@ async def test_at_lists_files_and_puts_one_in(folder: Path) -> None:
 
 async def test_a_file_with_a_blank_is_quoted(folder: Path) -> None:
     index = FileIndex(folder, rg=RG)
-    await index.refresh()
+    await index.refresh_files()
     app = PopupHost(FileCompletions(index))
     async with app.run_test() as pilot:
         await type_text(pilot, "@notes")
@@ -208,17 +208,17 @@ async def test_files_of_added_folders_are_found_by_their_absolute_paths(tmp_path
     (library / "src" / "oars.py").touch()
     added: list[Path] = []
     index = FileIndex(work, rg=RG, added=lambda: added)
-    await index.refresh()
-    assert [hit.path async for hits in index.search("") for hit in hits] == ["a.txt"]
+    await index.refresh_files()
+    assert [hit.path async for hits in index.search_paths("") for hit in hits] == ["a.txt"]
     added.append(library)
-    await index.refresh()
-    found = {hit.path async for hits in index.search("") for hit in hits}
+    await index.refresh_files()
+    found = {hit.path async for hits in index.search_paths("") for hit in hits}
     assert found == {"a.txt", f"{library}/src/", f"{library}/src/oars.py"}
 
 
 async def test_a_folder_lets_one_go_on(folder: Path) -> None:
     index = FileIndex(folder, rg=RG)
-    await index.refresh()
+    await index.refresh_files()
     app = PopupHost(FileCompletions(index))
     async with app.run_test() as pilot:
         await type_text(pilot, "@src")
@@ -244,7 +244,7 @@ async def test_symbols_of_a_file(folder: Path) -> None:
         ]
 
     index = FileIndex(folder, rg=RG)
-    await index.refresh()
+    await index.refresh_files()
     app = PopupHost(FileCompletions(index, symbols=symbols))
     async with app.run_test() as pilot:
         await type_text(pilot, "@src/parser.py:pa")
@@ -319,7 +319,7 @@ class _OnlyAtFirst:
     async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
         if request.column > 1:
             await asyncio.Event().wait()
-        items = (Suggestion(text="fathoms", tail=""), Suggestion(text="fog", tail=""))
+        items = (Suggestion(text="fathoms", text_after=""), Suggestion(text="fog", text_after=""))
         yield Completions(start=0, end=1, items=items)
 
 
@@ -358,7 +358,7 @@ async def test_a_symbol_of_the_whole_repository(tmp_path: Path) -> None:
         yield rows.get(name, [])
 
     index = FileIndex(tmp_path, rg=RG)
-    index.frecency.record("other.py")
+    index.frecency.record_choice("other.py")
     app = PopupHost(FileCompletions(index, repository_symbols=everywhere))
     async with app.run_test() as pilot:
         await type_text(pilot, "see @:launch")

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from widgets.editor import commands
-from widgets.editor.chips import Attachment, Chip, ImageChip, PasteChip
-from widgets.editor.graphemes import graphemes
-from widgets.editor.model import MAX_KILLS, EditorModel
+from widgets.editor.chips import Chip, ImageAttachment, ImageChip, PasteChip
+from widgets.editor.graphemes import line_graphemes
+from widgets.editor.model import MAX_KILL_RING_ENTRIES, EditorModel
 
 LETTERS = "abZ  \n_-é漢👩‍🚀👍🏽🇩🇪\u0301\u200dन\u0941"
 TEXTS = st.text(alphabet=LETTERS, max_size=12)
@@ -28,7 +28,7 @@ def characters(text: str) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     start = 0
     for line in text.split("\n"):
-        found.extend((start + one.start, line[one.start : one.end]) for one in graphemes(line))
+        found.extend((start + one.start, line[one.start : one.end]) for one in line_graphemes(line))
         start += len(line) + 1
         found.append((start - 1, "\n"))
     return found
@@ -132,7 +132,7 @@ class EditorMachine(RuleBasedStateMachine):
         if self.last == "kill":
             self.kills[0] = self.kills[0] + killed if is_forward else killed + self.kills[0]
         else:
-            self.kills = [killed, *self.kills][:MAX_KILLS]
+            self.kills = [killed, *self.kills][:MAX_KILL_RING_ENTRIES]
         self.put(start, end, "", last="kill")
 
     # Writing
@@ -155,9 +155,9 @@ class EditorMachine(RuleBasedStateMachine):
         self.put(0, len(self.text), text)
 
     def attach(self, chip: Chip) -> None:
-        before = set(self.model.chips.known)
+        before = set(self.model.chips.chip_by_character)
         commands.insert_chip(self.model, chip)
-        char = next(iter(set(self.model.chips.known) - before))
+        char = next(iter(set(self.model.chips.chip_by_character) - before))
         self.chips[char] = chip
         self.put(self.at, self.at, char)
 
@@ -168,7 +168,7 @@ class EditorMachine(RuleBasedStateMachine):
     @rule()
     def drop_an_image(self) -> None:
         self.attach(
-            ImageChip(image=Attachment(name="a.png", mime_type="image/png", byte_count=3, data=b"png"))
+            ImageChip(image=ImageAttachment(name="a.png", mime_type="image/png", byte_count=3, data=b"png"))
         )
 
     @rule()
@@ -317,8 +317,8 @@ class EditorMachine(RuleBasedStateMachine):
         assert self.model.text == self.text
         assert offset(self.model) == self.at
         assert self.at in boundaries(self.text)
-        assert self.model.kills.entries == self.kills
-        assert bool(self.model._undo) == bool(self.past)
+        assert self.model.kill_ring.entries == self.kills
+        assert bool(self.model._undo_units) == bool(self.past)
 
     @invariant()
     def says_what_its_chips_stand_for(self) -> None:
@@ -335,8 +335,8 @@ class EditorMachine(RuleBasedStateMachine):
                     said += f"[image #{images.index(char) + 1}]"
                 case _:
                     said += char
-        assert self.model.chips.expand(self.model.text) == said
-        assert len(self.model.chips.images(self.model.text)) == len(images)
+        assert self.model.chips.expand_chips(self.model.text) == said
+        assert len(self.model.chips.images_in(self.model.text)) == len(images)
 
     @invariant()
     def its_draft_can_be_shown_again(self) -> None:
@@ -345,7 +345,7 @@ class EditorMachine(RuleBasedStateMachine):
         other = EditorModel()
         other.reset(self.model.draft())
         assert (other.text, other.cursor) == (self.model.text, self.model.cursor)
-        assert other.chips.expand(other.text) == self.model.chips.expand(self.model.text)
+        assert other.chips.expand_chips(other.text) == self.model.chips.expand_chips(self.model.text)
 
 
 TestEditor = EditorMachine.TestCase

@@ -87,7 +87,7 @@ def test_a_chip_is_one_character_and_opens_in_place() -> None:
     model = EditorModel("see ")
     commands.insert_chip(model, PasteChip(text="line\n" * 20))
     typed(model, " there")
-    assert model.chips.expand(model.text) == "see " + "line\n" * 20 + " there"
+    assert model.chips.expand_chips(model.text) == "see " + "line\n" * 20 + " there"
     model.move_to((0, 5))
     commands.expand_chip(model)
     assert model.text.count("line") == 20
@@ -102,7 +102,7 @@ def test_deleting_a_chip_renumbers_those_behind_it() -> None:
     commands.insert_chip(model, PasteChip(text="b\n" * 30))
     model.move_to((0, 1))
     commands.delete_backward(model)
-    assert list(model.chips.labels(model.text).values()) == ["[paste #1 +31 lines]"]
+    assert list(model.chips.chip_labels_in(model.text).values()) == ["[paste #1 +31 lines]"]
 
 
 def test_jumping_goes_over_lines_both_ways() -> None:
@@ -121,7 +121,7 @@ def test_a_draft_comes_back_with_its_chips() -> None:
     draft = model.draft()
     other = EditorModel()
     other.reset(draft)
-    assert other.chips.expand(other.text) == "x " + "long\n" * 12
+    assert other.chips.expand_chips(other.text) == "x " + "long\n" * 12
 
 
 @pytest.mark.parametrize("word", ["cafe\u0301s", "नमस्ते", "สวัสดี", "snake_case", "Ünïcode9"])
@@ -176,7 +176,7 @@ def test_a_reset_has_no_past() -> None:
     model = EditorModel()
     typed(model, "sent")
     model.reset(UnsentPrompt(text="next"))
-    assert not bool(model._undo)
+    assert not bool(model._undo_units)
     assert model.text == "next"
 
 
@@ -186,9 +186,9 @@ def test_a_draft_of_another_day_does_not_change_the_chips_that_are_there() -> No
     model = EditorModel()
     commands.insert_chip(model, PasteChip(text="new\n" * 20))
     model.restore(other.draft())
-    assert model.chips.expand(model.text) == "old\n" * 20
+    assert model.chips.expand_chips(model.text) == "old\n" * 20
     model.undo()
-    assert model.chips.expand(model.text) == "new\n" * 20
+    assert model.chips.expand_chips(model.text) == "new\n" * 20
 
 
 def test_a_killed_chip_is_yanked_into_the_next_prompt() -> None:
@@ -197,7 +197,7 @@ def test_a_killed_chip_is_yanked_into_the_next_prompt() -> None:
     commands.kill_to_line_start(model)
     model.reset()
     model.yank()
-    assert model.chips.expand(model.text) == "log\n" * 20
+    assert model.chips.expand_chips(model.text) == "log\n" * 20
 
 
 def test_a_draft_without_its_chips_leaves_nothing_behind() -> None:

@@ -11,9 +11,9 @@ from widgets.editor.chips import PasteChip
 from widgets.editor.images import image_from_bytes, read_image_file
 from widgets.editor.model import EditorModel
 from widgets.editor.paste import (
-    clean_in_chunks,
     clean_pasted_text,
-    dropped_images,
+    clean_pasted_text_in_chunks,
+    find_dropped_images,
     is_long_paste,
     needs_space_before,
 )
@@ -53,16 +53,19 @@ def test_binary_leaves_only_its_printable_part() -> None:
 
 
 def test_dropped_files_in_the_ways_that_terminals_write_them() -> None:
-    assert dropped_images("/tmp/a.png") == (Path("/tmp/a.png"),)
-    assert dropped_images(r"/tmp/my\ shot.png ") == (Path("/tmp/my shot.png"),)
-    assert dropped_images("'/tmp/my shot.png' '/tmp/b.jpg'") == (Path("/tmp/my shot.png"), Path("/tmp/b.jpg"))
-    assert dropped_images("file:///tmp/my%20shot.png") == (Path("/tmp/my shot.png"),)
-    assert dropped_images("/tmp/my shot.png") == (Path("/tmp/my shot.png"),)
+    assert find_dropped_images("/tmp/a.png") == (Path("/tmp/a.png"),)
+    assert find_dropped_images(r"/tmp/my\ shot.png ") == (Path("/tmp/my shot.png"),)
+    assert find_dropped_images("'/tmp/my shot.png' '/tmp/b.jpg'") == (
+        Path("/tmp/my shot.png"),
+        Path("/tmp/b.jpg"),
+    )
+    assert find_dropped_images("file:///tmp/my%20shot.png") == (Path("/tmp/my shot.png"),)
+    assert find_dropped_images("/tmp/my shot.png") == (Path("/tmp/my shot.png"),)
 
 
 def test_a_sentence_about_a_picture_is_a_sentence() -> None:
-    assert dropped_images("look at /tmp/a.png") == ()
-    assert dropped_images("a.png") == ()
+    assert find_dropped_images("look at /tmp/a.png") == ()
+    assert find_dropped_images("a.png") == ()
 
 
 def test_a_path_behind_a_word_gets_a_blank() -> None:
@@ -90,5 +93,5 @@ def test_a_gif_from_the_clipboard_tells_its_size() -> None:
 
 async def test_megabytes_are_cleaned_alike_in_pieces() -> None:
     text = "one \x1b[31mred\x1b[0m line\r\n" * 20_000
-    assert await clean_in_chunks(text, 1000) == clean_pasted_text(text)
-    assert await clean_in_chunks("x" * 50_000, 1000) == "x" * 50_000
+    assert await clean_pasted_text_in_chunks(text, 1000) == clean_pasted_text(text)
+    assert await clean_pasted_text_in_chunks("x" * 50_000, 1000) == "x" * 50_000

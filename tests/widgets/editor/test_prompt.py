@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from tests.widgets.host import Host, screen_text
 from tests.widgets.typing import type_text
-from widgets.editor.chips import Attachment, UnsentPrompt
+from widgets.editor.chips import ImageAttachment, UnsentPrompt
 from widgets.editor.prompt import PromptEditor
 
 
@@ -76,7 +76,7 @@ async def test_a_backslash_before_enter_is_a_new_line() -> None:
 async def test_alt_enter_follows_up_while_the_agent_works() -> None:
     app = EditorHost()
     async with app.run_test() as pilot:
-        app.editor.follows_up = lambda: True
+        app.editor.should_follow_up = lambda: True
         await type_text(pilot, "later")
         await pilot.press("alt+enter")
         assert app.sent() == [("FollowUp", "later")]
@@ -111,7 +111,9 @@ async def test_up_walks_through_history_and_down_gives_the_draft_back() -> None:
 async def test_history_brings_attachments_back() -> None:
     app = EditorHost()
     async with app.run_test() as pilot:
-        app.editor.attach(Attachment(name="a.png", mime_type="image/png", byte_count=1200, width=8, height=9))
+        app.editor.attach(
+            ImageAttachment(name="a.png", mime_type="image/png", byte_count=1200, width=8, height=9)
+        )
         await type_text(pilot, " what is this")
         await pilot.press("enter", "up")
         assert app.editor.attachments[0].name == "a.png"
@@ -311,7 +313,7 @@ async def test_ten_thousand_lines_open_in_place_and_can_be_walked() -> None:
 async def test_each_key_of_the_editor(key: str, text: str, column: int) -> None:
     app = EditorHost()
     async with app.run_test() as pilot:
-        app.editor.model.kills.kill("killed", is_forward=True, joins=False)
+        app.editor.model.kill_ring.add_kill("killed", is_forward=True, joins=False)
         app.editor.insert("one two three")
         app.editor.model.move_to((0, 7))
         await pilot.press(key)

@@ -34,11 +34,11 @@ def typed(model: EditorModel, keys: str, vi: ViMode | None = None) -> ViMode:
         vi = ViMode(model)
         vi.start_new_prompt()
         place = model.cursor
-        vi.escape()
+        vi.leave_mode()
         model.move_to(place)
     for key in keys:
         if key == "\x1b":
-            vi.escape()
+            vi.leave_mode()
         elif vi.mode == "insert":
             model.type_text(key)
         else:
@@ -73,7 +73,7 @@ def test_what_is_written_in_one_go_is_taken_back_in_one() -> None:
     vi.start_new_prompt()
     for char in "three words here":
         model.type_text(char)
-    vi.escape()
+    vi.leave_mode()
     typed(model, "u", vi)
     assert model.text == ""
     typed(model, "\x12", vi)
@@ -95,21 +95,21 @@ def test_what_is_looked_for_can_be_taken_back() -> None:
     assert vi.status == "normal · /t"
     vi.erase_search_character()
     vi.erase_search_character()
-    assert vi.status == "normal" and not vi.wants_literal
+    assert vi.status == "normal" and not vi.is_next_key_literal
     typed(model, "x", vi)
     assert told(model) == "|ne two"
 
 
 def test_a_chip_is_a_word_that_the_register_keeps() -> None:
     model = EditorModel()
-    chip = model.chips.add(PasteChip(text="many lines"))
+    chip = model.chips.add_chip(PasteChip(text="many lines"))
     model.insert(f"see {chip} now")
     model.move_to((0, 4))
     typed(model, "dw$p")
-    assert model.chips.expand(model.text) == "see nowmany lines "
+    assert model.chips.expand_chips(model.text) == "see nowmany lines "
     model.reset()
     typed(model, "p")
-    assert "many lines" in model.chips.expand(model.text)
+    assert "many lines" in model.chips.expand_chips(model.text)
 
 
 def test_after_random_keys_the_cursor_is_on_a_character_and_undo_works() -> None:
@@ -118,8 +118,8 @@ def test_after_random_keys_the_cursor_is_on_a_character_and_undo_works() -> None
     for _ in range(400):
         model = EditorModel('one (two)\n\n  漢字 👩‍🚀 three\n"four" five')
         vi = typed(model, "".join(chance.choice(alphabet) for _ in range(40)))
-        vi.escape()
-        vi.escape()
+        vi.leave_mode()
+        vi.leave_mode()
         row, column = model.cursor
         assert 0 <= row < len(model.lines)
         assert column < max(1, len(model.lines[row]))

@@ -6,8 +6,8 @@ from rich.segment import Segment
 from textual.strip import Strip
 
 from widgets.graphics.drawn_image import DrawnImage
-from widgets.graphics.image_marks import image_mark_style
-from widgets.graphics.image_overlay import REST_SECONDS, ImageOverlay
+from widgets.graphics.image_marks import make_image_mark_style
+from widgets.graphics.image_overlay import SECONDS_WITHOUT_MOVEMENT, ImageOverlay
 from widgets.terminal.written_runs import WrittenRow, WrittenRun
 
 
@@ -17,7 +17,7 @@ class OnePicture:
     def __init__(self) -> None:
         self.written: list[str] = []
         self.image = DrawnImage((), (), 4, 2)
-        self.image.token, self.image.sequence = 7, "<picture>"
+        self.image.overlay_token, self.image.drawing_sequence = 7, "<picture>"
         self.over = ImageOverlay(self._image_of, self.written.append, lambda: 10)
         self.over.is_used = True
 
@@ -28,11 +28,11 @@ class OnePicture:
         return {top + row: {0: WrittenRun(0, 80, self.row(part))} for row, part in enumerate(parts)}
 
     def row(self, part: int) -> Strip:
-        cells = [Segment("▀▀▀▀", image_mark_style(f"7.{part}"))]
+        cells = [Segment("▀▀▀▀", make_image_mark_style(f"7.{part}"))]
         return Strip([Segment("  "), *cells, Segment(" " * 74)], 80)
 
     async def at_rest(self) -> str:
-        await asyncio.sleep(1.5 * REST_SECONDS)
+        await asyncio.sleep(1.5 * SECONDS_WITHOUT_MOVEMENT)
         written, self.written[:] = "".join(self.written), []
         return written
 
@@ -62,7 +62,7 @@ async def test_it_is_erased_before_its_cells_are_written_and_they_are_sent_again
     kept = rows[3][0]
     assert one.over.clear_before_write(rows, wanted) == "\x1b[4;3H\x1b[0m\x1b[4X\x1b[5;3H\x1b[0m\x1b[4X"
     assert wanted[3] == [kept] and len(wanted[4]) == 1
-    assert not one.over.drawn
+    assert not one.over.drawn_places
 
 
 async def test_what_is_written_beside_it_leaves_it_alone() -> None:
@@ -71,11 +71,11 @@ async def test_what_is_written_beside_it_leaves_it_alone() -> None:
     one.over.schedule_drawing(rows)
     await one.at_rest()
     same = {3: [rows[3][0]], 8: [WrittenRun(0, 80, Strip([Segment("x" * 80)], 80))]}
-    assert one.over.clear_before_write(rows, same) == "" and one.over.drawn
+    assert one.over.clear_before_write(rows, same) == "" and one.over.drawn_places
 
 
 async def test_nothing_is_drawn_after_the_screen_was_left() -> None:
     one = OnePicture()
     one.over.schedule_drawing(one.rows(3))
-    assert one.over.remove_all() == ""
+    assert one.over.remove_all_images() == ""
     assert await one.at_rest() == ""

@@ -40,7 +40,7 @@ class Held:
 
 async def test_an_image_is_sent_once_for_each_size() -> None:
     held = Held()
-    held.terminal.feed(held.images.enter_terminal().encode())
+    held.terminal.feed(held.images.begin_terminal_use().encode())
     first = await held.show(picture(1))
     assert await held.show(picture(1)) is first
     assert await held.show(picture(1), 6, 3) is not first
@@ -49,7 +49,7 @@ async def test_an_image_is_sent_once_for_each_size() -> None:
 
 async def test_the_one_used_longest_ago_goes_first_and_can_come_back() -> None:
     held = Held()
-    held.terminal.feed(held.images.enter_terminal().encode())
+    held.terminal.feed(held.images.begin_terminal_use().encode())
     shown = [await held.show(picture(shade)) for shade in range(MOST)]
     held.images.mark_used(shown[0])
     await held.show(picture(MOST))
@@ -63,9 +63,9 @@ async def test_the_one_used_longest_ago_goes_first_and_can_come_back() -> None:
 
 async def test_leaving_takes_all_of_them_away() -> None:
     held = Held()
-    held.terminal.feed(held.images.enter_terminal().encode())
+    held.terminal.feed(held.images.begin_terminal_use().encode())
     shown = [await held.show(picture(shade)) for shade in range(3)]
-    held.terminal.feed(held.images.leave_terminal().encode())
+    held.terminal.feed(held.images.end_terminal_use().encode())
     assert held.terminal.held == {} and all(image.is_stale for image in shown)
     assert await held.images.draw_image(picture(1), 4, 2)
     assert held.terminal.held == {}, "it is the shell's"
@@ -74,7 +74,7 @@ async def test_leaving_takes_all_of_them_away() -> None:
 @pytest.mark.parametrize("setting", ["blocks", "sixel", "iterm2"])
 async def test_another_image_setting_removes_images_at_once(setting: str) -> None:
     held = Held()
-    held.terminal.feed(held.images.enter_terminal().encode())
+    held.terminal.feed(held.images.begin_terminal_use().encode())
     drawn = await held.show(picture(1))
     held.images.apply_setting(setting)  # pyright: ignore[reportArgumentType]  (one of them)
     assert held.terminal.held == {} and drawn.is_stale
@@ -82,7 +82,7 @@ async def test_another_image_setting_removes_images_at_once(setting: str) -> Non
 
 async def test_a_terminal_that_fails_again_and_again_is_asked_for_no_more() -> None:
     held = Held()
-    held.terminal.feed(held.images.enter_terminal().encode())
+    held.terminal.feed(held.images.begin_terminal_use().encode())
     for shade in range(3):
         drawn = await held.show(picture(shade))
         assert drawn.has_placeholders

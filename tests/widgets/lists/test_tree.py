@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widgets.lists.tree_rows import FILTERS, EntryTree, TreeEntry, TreeRows
+from widgets.lists.tree_rows import TREE_FILTERS, EntryTree, TreeEntry, TreeRows
 
 
 def chain(*pairs: tuple[str, str | None], kind: str = "assistant") -> list[TreeEntry]:
@@ -26,7 +26,7 @@ def test_only_forks_are_indented() -> None:
 
 def test_the_path_to_where_one_stands_is_marked() -> None:
     tree = EntryTree(FORKED, "a2")
-    assert tree.path == {"u1", "a1", "u2", "a2"}
+    assert tree.path_entry_ids == {"u1", "a1", "u2", "a2"}
     rows = TreeRows(tree, tree.visible_lines(), shows_time=False)
     assert "← here" in [badge.text for badge in rows[3].row.badges]
 
@@ -58,7 +58,7 @@ def test_labelled_only_and_minor_entries() -> None:
     assert drawn(EntryTree(entries, "c"), kind="labeled-only") == ["a"]
 
 
-@given(st.lists(st.integers(0, 30), max_size=30), st.sampled_from(FILTERS), st.sets(st.integers(0, 30)))
+@given(st.lists(st.integers(0, 30), max_size=30), st.sampled_from(TREE_FILTERS), st.sets(st.integers(0, 30)))
 def test_nothing_shows_twice_and_all_shows_everything(
     parents: list[int], kind: str, folded: set[int]
 ) -> None:

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widgets.emulator.emulator import Emulator
+from widgets.emulator.emulator import TerminalEmulator
 
 
-class Screen(Emulator):
+class Screen(TerminalEmulator):
     """Notes what it answers."""
 
     def __init__(self, columns: int = 20, lines: int = 5) -> None:
@@ -21,7 +21,7 @@ class Screen(Emulator):
 
     @property
     def shown(self) -> list[str]:
-        rows = ["".join(piece for piece, _ in self.row_pieces(y)).rstrip() for y in range(self.lines)]
+        rows = ["".join(piece for piece, _ in self.styled_row_pieces(y)).rstrip() for y in range(self.lines)]
         while rows and not rows[-1]:
             rows.pop()
         return rows
@@ -83,7 +83,7 @@ def test_colours_are_kept() -> None:
     row = (
         Screen()
         .after("\x1b[1;31mred\x1b[0m \x1b[48;5;21mblue\x1b[38;2;1;2;3mx\x1b[38:2::9:8:7my")
-        .row_pieces(0)
+        .styled_row_pieces(0)
     )
     styles = [str(style) for _, style in row]
     assert styles[0] == "bold color(1)" and styles[1] == "None"
@@ -112,7 +112,7 @@ HARM = [
 def test_what_is_not_for_the_screen_vanishes(harm: str) -> None:
     screen = Screen().after(f"a{harm}b")
     assert (screen.shown, screen.replies) == (["ab"], [])
-    assert [style for _, style in screen.row_pieces(0)] == [None]
+    assert [style for _, style in screen.styled_row_pieces(0)] == [None]
 
 
 FINALS = "ABCDEFGHIJKLMPSTXZ@`abdefhlmnrsu"
@@ -137,6 +137,6 @@ def test_rows_keep_their_width_for_any_output_and_any_split(
     whole.resize(columns + step, lines + 1)
     whole.resize(max(1, columns - step), max(1, lines - 1))
     for row in whole._grid.rows:
-        assert len(row.chars) == len(row.styles) == whole._grid.columns
+        assert len(row.chars) == len(row.styles) == whole._grid.column_count
     whole.full_text().encode("utf-8")
     assert not any(ord(char) < 32 for row in whole.shown for char in row)

@@ -3,7 +3,7 @@
 from pygments.lexers import find_lexer_class_for_filename, get_all_lexers
 
 from tests.widgets.transcript.drawn import rows, styled
-from tools.diff_lines import changed_words
+from tools.diff_lines import find_changed_words
 from widgets.transcript.leaves.diff_leaf import DiffLeaf
 from widgets.transcript.leaves.highlight import highlight, language_of
 
@@ -58,8 +58,8 @@ def test_changed_words_stand_out() -> None:
 
 
 def test_lines_without_anything_in_common_are_not_compared_word_by_word() -> None:
-    assert changed_words("return left", "while True: pass") == ([], [])
-    assert changed_words("a" * 700, "b" * 700) == ([], [])
+    assert find_changed_words("return left", "while True: pass") == ([], [])
+    assert find_changed_words("a" * 700, "b" * 700) == ([], [])
 
 
 def test_what_is_copied_is_the_code_alone() -> None:

@@ -11,8 +11,8 @@ from tests.widgets.transcript.drawn import rows
 from tests.widgets.transcript.page import Page
 from tools.results import Card, ImageBlock
 from widgets.graphics import image_drawing
-from widgets.graphics.drawn_image import TOO_LARGE_TEXT, DrawnImage
-from widgets.graphics.image_drawing import UNREADABLE_TEXT, CellBox, draw
+from widgets.graphics.drawn_image import IMAGE_TOO_LARGE_TEXT, DrawnImage
+from widgets.graphics.image_drawing import IMAGE_UNREADABLE_TEXT, CellBox, draw_image_data
 from widgets.transcript.blocks import CardBlock, UserBlock
 from widgets.transcript.leaves.picture_leaf import (
     MAX_IMAGE_COLUMNS,
@@ -38,7 +38,7 @@ def broken(data: str = "bm90IGFuIGltYWdl") -> ImageBlock:
 
 def drawn(leaf: PictureLeaf) -> DrawnImage | str:
     data, columns, rows = leaf.drawing_request
-    made = draw(data, CellBox(columns, rows, 10, 20), "blocks")
+    made = draw_image_data(data, CellBox(columns, rows, 10, 20), "blocks")
     return made if isinstance(made, str) else DrawnImage(made.pixels, (), columns, rows)
 
 
@@ -77,13 +77,13 @@ def test_what_cannot_be_read_is_a_label() -> None:
     assert before > 1
     assert leaf.layout_height(40) == 2
     assert rows([leaf], 40)[0] == "[image image/png 40×20, 12 B, cannot be"
-    assert draw("%%%", CellBox(4, 4, 10, 20), "blocks") == UNREADABLE_TEXT
+    assert draw_image_data("%%%", CellBox(4, 4, 10, 20), "blocks") == IMAGE_UNREADABLE_TEXT
     assert PictureLeaf(ImageBlock(mime_type="image/png", byte_count=9)).layout_height(40) == 1
 
 
 def test_an_image_that_is_far_too_large_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(image_drawing, "MAX_PIXELS", 100)
-    assert draw(png(65, 33).data, CellBox(8, 4, 10, 20), "blocks") == TOO_LARGE_TEXT
+    monkeypatch.setattr(image_drawing, "MAX_IMAGE_PIXELS", 100)
+    assert draw_image_data(png(65, 33).data, CellBox(8, 4, 10, 20), "blocks") == IMAGE_TOO_LARGE_TEXT
 
 
 def test_without_colours_the_label_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from tools.edits.dialects.matching import (
-    Document,
     MatchStrategy,
+    SearchableText,
     TextEdit,
-    find_strict,
+    find_strict_match,
     merge_unchanged_lines,
 )
 from tools.edits.shown_lines import ShownLines
@@ -21,25 +21,25 @@ _NUMBERED_LINE_PATTERN: Final = late(r"[ \t]*(\d{1,7})(?:[a-z]{2}(?=\|))?([:|→
 _ESCAPE_PATTERN: Final = late(r"\\([\\nrt\"'])")
 _QUOTE_ESCAPE_PATTERN: Final = late(r"\\([\"'])")
 _ENTITY_PATTERN: Final = late(r"&(?:lt|gt|amp|quot|apos|#39|#x27);")
-_ESCAPE_VALUES: Final[Mapping[str, str]] = {"n": "\n", "r": "", "t": "\t"}
+_CHARACTER_BY_ESCAPE: Final[Mapping[str, str]] = {"n": "\n", "r": "", "t": "\t"}
 _DIFF_HEADER_PATTERN: Final = late(r"^(?:@@(?: |$)|--- \S)", re.MULTILINE)
 
-AlternativeReading = Callable[[Document, str, str, ShownLines], "Sequence[TextEdit] | None"]
+AlternativeReading = Callable[[SearchableText, str, str, ShownLines], "Sequence[TextEdit] | None"]
 
 
-def alternative_readings() -> tuple[AlternativeReading, ...]:
+def all_alternative_readings() -> tuple[AlternativeReading, ...]:
     """Returns the alternative readings of an old text in the order in which they are tried."""
     return (
-        without_line_numbers,
-        with_escapes_undone,
-        with_entities_undone,
-        without_final_line_feed,
-        read_as_diff,
+        match_without_line_numbers,
+        match_with_escapes_undone,
+        match_with_entities_undone,
+        match_without_final_line_feed,
+        match_as_diff,
     )
 
 
-def without_line_numbers(
-    document: Document, old: str, new: str, shown: ShownLines
+def match_without_line_numbers(
+    document: SearchableText, old: str, new: str, shown: ShownLines
 ) -> Sequence[TextEdit] | None:
     """Reads an old text whose lines all begin with their line number, if the lines are there now, or were when they
     were shown."""
@@ -54,13 +54,13 @@ def without_line_numbers(
         wanted = [line or "" for line in bare]
         new_lines = _strip_new_line_numbers(old_lines, new.split("\n"), blank)
         here = document.lines[first - 1 : first - 1 + len(wanted)]
-        if len(here) == len(wanted) and _same_lines(here, wanted):
-            return _whole_line_spans(document, first - 1, wanted, new_lines, ends=old.endswith("\n"))
+        if len(here) == len(wanted) and _are_lines_equal(here, wanted):
+            return _make_whole_line_edits(document, first - 1, wanted, new_lines, ends=old.endswith("\n"))
         was = [shown.lines.get(first + offset) for offset in range(len(wanted))]
-        if None not in was and _same_lines([line or "" for line in was], wanted):
+        if None not in was and _are_lines_equal([line or "" for line in was], wanted):
             end = "\n" if old.endswith("\n") else ""
-            span = find_strict(document, "\n".join(wanted) + end, "\n".join(new_lines))
-            return None if span is None else [_with_strategy(span, "line-numbers")]
+            span = find_strict_match(document, "\n".join(wanted) + end, "\n".join(new_lines))
+            return None if span is None else [_set_match_strategy(span, "line-numbers")]
     return None
 
 
@@ -97,10 +97,10 @@ def _strip_new_line_numbers(old_lines: Sequence[str], new_lines: list[str], blan
     """Removes the line numbers of an edit's new lines if all have the same style; otherwise only those of lines that
     are old ones."""
     kept = set(old_lines)
-    ways = {_number_style(line) for line in old_lines if line.strip()}
+    ways = {_line_number_style(line) for line in old_lines if line.strip()}
     body = [line for line in new_lines if line.strip()]
     numbers = [int(match[1]) for line in body if (match := _NUMBERED_LINE_PATTERN.match(line))]
-    has_all = numbers == sorted(numbers) and all(_number_style(line) in ways for line in body)
+    has_all = numbers == sorted(numbers) and all(_line_number_style(line) in ways for line in body)
     out: list[str] = []
     for line in new_lines:
         bare = _strip_line_number(line, blank) if has_all or line in kept else None
@@ -108,14 +108,14 @@ def _strip_new_line_numbers(old_lines: Sequence[str], new_lines: list[str], blan
     return out
 
 
-def _number_style(line: str) -> tuple[bool, str] | None:
+def _line_number_style(line: str) -> tuple[bool, str] | None:
     """Returns how a line number is written: whether spaces precede it, and what follows it."""
     match = _NUMBERED_LINE_PATTERN.match(line)
     return None if match is None else (line[:1] in " \t", match[2])
 
 
-def _whole_line_spans(
-    document: Document, first: int, wanted: list[str], new_lines: list[str], *, ends: bool
+def _make_whole_line_edits(
+    document: SearchableText, first: int, wanted: list[str], new_lines: list[str], *, ends: bool
 ) -> Sequence[TextEdit]:
     here = document.lines[first : first + len(wanted)]
     tail = [new_lines.pop()] if ends and new_lines and not new_lines[-1] else []
@@ -129,8 +129,8 @@ def _whole_line_spans(
     return [TextEdit(start=start, end=end, new_text="\n".join(kept + tail), strategy="line-numbers")]
 
 
-def with_escapes_undone(
-    document: Document, old: str, new: str, shown: ShownLines
+def match_with_escapes_undone(
+    document: SearchableText, old: str, new: str, shown: ShownLines
 ) -> Sequence[TextEdit] | None:
     """Reads an old text that was escaped once too often: line feeds, tabs and quotes; if it has real line feeds, only
     quotes."""
@@ -139,17 +139,17 @@ def with_escapes_undone(
     pattern = _QUOTE_ESCAPE_PATTERN if "\n" in old else _ESCAPE_PATTERN
 
     def undone(text: str) -> str:
-        return pattern.sub(lambda match: _ESCAPE_VALUES.get(match[1], match[1]), text)
+        return pattern.sub(lambda match: _CHARACTER_BY_ESCAPE.get(match[1], match[1]), text)
 
     plain = undone(old)
     if plain == old:
         return None
     is_escaped_too = "\n" in old or "\n" not in new
-    return _only_exact_match(document, plain, undone(new) if is_escaped_too else new, "escapes")
+    return _find_only_exact_match(document, plain, undone(new) if is_escaped_too else new, "escapes")
 
 
-def with_entities_undone(
-    document: Document, old: str, new: str, shown: ShownLines
+def match_with_entities_undone(
+    document: SearchableText, old: str, new: str, shown: ShownLines
 ) -> Sequence[TextEdit] | None:
     """Reads an old text with HTML entities as the characters they stand for: `&lt;` as `<`."""
     if not _ENTITY_PATTERN.search(old):
@@ -159,11 +159,11 @@ def with_entities_undone(
         return _ENTITY_PATTERN.sub(lambda match: html.unescape(match[0]), text)
 
     is_escaped_too = "<" not in new and ">" not in new
-    return _only_exact_match(document, undone(old), undone(new) if is_escaped_too else new, "entities")
+    return _find_only_exact_match(document, undone(old), undone(new) if is_escaped_too else new, "entities")
 
 
-def without_final_line_feed(
-    document: Document, old: str, new: str, shown: ShownLines
+def match_without_final_line_feed(
+    document: SearchableText, old: str, new: str, shown: ShownLines
 ) -> Sequence[TextEdit] | None:
     """Reads an old text that has one line feed more than the file has at its end."""
     text = document.text
@@ -179,12 +179,14 @@ def without_final_line_feed(
 
 def is_unified_diff(text: str) -> bool:
     """Returns whether the text has the heads of a unified diff and parses as one."""
-    return _DIFF_HEADER_PATTERN.search(text) is not None and bool(parse_hunks(text))
+    return _DIFF_HEADER_PATTERN.search(text) is not None and bool(parse_unified_hunks(text))
 
 
-def read_as_diff(document: Document, old: str, new: str, shown: ShownLines) -> Sequence[TextEdit] | None:
+def match_as_diff(
+    document: SearchableText, old: str, new: str, shown: ShownLines
+) -> Sequence[TextEdit] | None:
     """Reads a unified diff given as the old text: each hunk is placed by its context, ignoring its numbers."""
-    hunks = parse_hunks(old) if _DIFF_HEADER_PATTERN.search(old) else None
+    hunks = parse_unified_hunks(old) if _DIFF_HEADER_PATTERN.search(old) else None
     if not hunks:
         return None
     made = "\n".join(made for _, made in hunks)
@@ -192,14 +194,14 @@ def read_as_diff(document: Document, old: str, new: str, shown: ShownLines) -> S
         return None
     spans: list[TextEdit] = []
     for before, after in hunks:
-        span = find_strict(document, before, after)
+        span = find_strict_match(document, before, after)
         if span is None:
             return None
-        spans.append(_with_strategy(span, "diff"))
+        spans.append(_set_match_strategy(span, "diff"))
     return spans
 
 
-def parse_hunks(text: str) -> list[tuple[str, str]] | None:
+def parse_unified_hunks(text: str) -> list[tuple[str, str]] | None:
     """Returns the old and new lines of each hunk of a unified diff; None if the text is not one."""
     hunks: list[tuple[list[str], list[str]]] = []
     is_in_head = True
@@ -229,8 +231,8 @@ def parse_hunks(text: str) -> list[tuple[str, str]] | None:
     return [("\n".join(before), "\n".join(after)) for before, after in hunks]
 
 
-def _only_exact_match(
-    document: Document, old: str, new: str, strategy: MatchStrategy
+def _find_only_exact_match(
+    document: SearchableText, old: str, new: str, strategy: MatchStrategy
 ) -> Sequence[TextEdit] | None:
     start = document.text.find(old) if old.strip() else -1
     if start < 0 or document.text.find(old, start + 1) >= 0:
@@ -238,9 +240,9 @@ def _only_exact_match(
     return [TextEdit(start=start, end=start + len(old), new_text=new, strategy=strategy)]
 
 
-def _same_lines(some: Sequence[str], others: Sequence[str]) -> bool:
+def _are_lines_equal(some: Sequence[str], others: Sequence[str]) -> bool:
     return all(one.rstrip() == other.rstrip() for one, other in zip(some, others, strict=True))
 
 
-def _with_strategy(span: TextEdit, strategy: MatchStrategy) -> TextEdit:
+def _set_match_strategy(span: TextEdit, strategy: MatchStrategy) -> TextEdit:
     return TextEdit(start=span.start, end=span.end, new_text=span.new_text, strategy=strategy)

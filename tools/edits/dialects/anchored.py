@@ -12,33 +12,33 @@ from tools.base import ToolError
 from tools.edits.dialects.anchors import (
     LineAnchor,
     ShownAnchors,
-    anchored_row,
-    line_tag,
+    compute_line_tag,
+    format_anchored_row,
     parse_anchor,
     strip_anchors,
 )
 from tools.edits.dialects.matching import TextEdit
 from tools.edits.dialects.replacing import PlacedEdits
-from tools.edits.line_alignment import moved_position
-from tools.edits.texts import Editable
+from tools.edits.editable_text import EditableText
+from tools.edits.line_alignment import find_moved_position
 from tools.files.snapshots import FileSnapshot
 from tools.limits import clip_line
 from tools.text import escape_controls, one_line
 
 AnchorPosition = Literal["replace", "before", "after"]
-_CONTEXT_ROWS: Final = 3
-_MAX_ROWS: Final = 80
+_ROWS_AROUND_STALE_LINES: Final = 3
+_MAX_LISTED_ROWS: Final = 80
 _MIN_FORGOTTEN_END_LINES: Final = 10
-_START_WORDS: Final = frozenset({"start", "bof", "top", "0"})
-_END_WORDS: Final = frozenset({"end", "eof", "bottom"})
+_FILE_START_WORDS: Final = frozenset({"start", "bof", "top", "0"})
+_FILE_END_WORDS: Final = frozenset({"end", "eof", "bottom"})
 
 
 class AnchoredEdit(msgspec.Struct, frozen=True, kw_only=True):
-    first: str
+    first_anchor: str
     """An anchor, `start` or `end`."""
-    last: str | None = None
-    place: AnchorPosition = "replace"
-    lines: tuple[str, ...] = ()
+    last_anchor: str | None = None
+    position: AnchorPosition = "replace"
+    new_lines: tuple[str, ...] = ()
 
 
 class StaleAnchors(ToolError):
@@ -46,7 +46,7 @@ class StaleAnchors(ToolError):
 
     def __init__(self, message: str, rows: Sequence[int]) -> None:
         super().__init__(message)
-        self.rows = tuple(rows)
+        self.row_numbers = tuple(rows)
         """The numbers of the lines that the message shows."""
 
 
@@ -58,29 +58,29 @@ class _LineRange(msgspec.Struct, frozen=True):
 
 
 def place_anchored_edits(
-    target: Editable, edits: Sequence[AnchoredEdit], path: str, versions: Sequence[FileSnapshot]
+    target: EditableText, edits: Sequence[AnchoredEdit], path: str, versions: Sequence[FileSnapshot]
 ) -> PlacedEdits:
     """Finds the lines in the current file that anchored edits refer to. `versions` are the shown versions of the file,
     newest first. Raises `ToolError` or `StaleAnchors`."""
-    return _AnchoredPlacement(target, path, versions).place(edits)
+    return _AnchoredPlacement(target, path, versions).place_edits(edits)
 
 
 class _AnchoredPlacement:
     """Finds the places of the anchored edits of one file."""
 
-    def __init__(self, target: Editable, path: str, versions: Sequence[FileSnapshot]) -> None:
+    def __init__(self, target: EditableText, path: str, versions: Sequence[FileSnapshot]) -> None:
         self._target = target
         self._path = one_line(path)
         self._versions = versions
-        self._lines = _without_last_line_feed(target.text.split("\n"))
+        self._lines = _drop_last_empty_line(target.text.split("\n"))
 
-    def place(self, edits: Sequence[AnchoredEdit]) -> PlacedEdits:
+    def place_edits(self, edits: Sequence[AnchoredEdit]) -> PlacedEdits:
         known = ShownAnchors(version.lines for version in self._versions)
         found: list[tuple[TextEdit, ...]] = []
         notes: list[str] = []
         for number, edit in enumerate(edits, 1):
             which = f"Change {number} of {len(edits)}: " if len(edits) > 1 else ""
-            lines = list(edit.lines)
+            lines = list(edit.new_lines)
             if len(lines) == 1 and "\n" in lines[0]:
                 lines = lines[0].removesuffix("\n").split("\n")
             lines = [self._target.to_line_feeds(line).removesuffix("\n") for line in lines]
@@ -88,7 +88,7 @@ class _AnchoredPlacement:
             if bare is not None:
                 lines = bare
                 notes.append(f"{which}Left out the anchors before the new lines.")
-            span, moved_from = self._edit_span(edit, lines, which)
+            span, moved_from = self._make_edit_span(edit, lines, which)
             if moved_from is not None:
                 notes.append(f"{which}The file has changed since: the lines are at {moved_from} now.")
             if self._target.text[span.start : span.end] == span.new_text:
@@ -98,19 +98,24 @@ class _AnchoredPlacement:
             found.append((span,))
         return PlacedEdits(spans_by_edit=tuple(found), strategies=("exact",) * len(found), notes=tuple(notes))
 
-    def _edit_span(self, edit: AnchoredEdit, lines: list[str], which: str) -> tuple[TextEdit, int | None]:
-        word = edit.first.strip().lower()
-        if word in _START_WORDS or word in _END_WORDS:
-            return self._file_end_span(lines, at_start=word in _START_WORDS), None
-        ends = [self._parse_anchor(text, which) for text in (edit.first, edit.last or edit.first)]
+    def _make_edit_span(
+        self, edit: AnchoredEdit, lines: list[str], which: str
+    ) -> tuple[TextEdit, int | None]:
+        word = edit.first_anchor.strip().lower()
+        if word in _FILE_START_WORDS or word in _FILE_END_WORDS:
+            return self._make_file_end_span(lines, at_start=word in _FILE_START_WORDS), None
+        ends = [
+            self._parse_anchor(text, which)
+            for text in (edit.first_anchor, edit.last_anchor or edit.first_anchor)
+        ]
         if ends[1].number < ends[0].number:
             raise ToolError(f"{which}{ends[0]} to {ends[1]} ends before it starts. Nothing was changed.")
         place = self._find_anchored_lines(ends[0], ends[1], which)
-        if edit.place == "replace":
+        if edit.position == "replace":
             self._refuse_forgotten_end(edit, lines, place, which)
-            lines = _spaces_to_tabs(self._lines[place.first : place.last + 1], lines)
+            lines = _convert_spaces_to_tabs(self._lines[place.first : place.last + 1], lines)
         at = place.first + 1 if place.first + 1 != ends[0].number else None
-        return self._replacement_span(edit.place, place, lines), at
+        return self._make_replacement_span(edit.position, place, lines), at
 
     def _parse_anchor(self, text: str, which: str) -> LineAnchor:
         found = parse_anchor(text)
@@ -125,29 +130,29 @@ class _AnchoredPlacement:
 
     def _find_anchored_lines(self, first: LineAnchor, last: LineAnchor, which: str) -> _LineRange:
         for version in self._versions:
-            lines = _without_last_line_feed(version.lines)
-            if not _matches_line(first, lines) or not _matches_line(last, lines):
+            lines = _drop_last_empty_line(version.lines)
+            if not _does_anchor_match_line(first, lines) or not _does_anchor_match_line(last, lines):
                 continue
             wanted = range(first.number, last.number + 1)
             if any(number not in version.shown for number in wanted):
                 continue
             if lines == self._lines:
                 return _LineRange(first.number - 1, last.number - 1)
-            place = moved_position(lines, self._lines, first.number - 1, last.number - 1)
+            place = find_moved_position(lines, self._lines, first.number - 1, last.number - 1)
             if place is not None:
                 return _LineRange(place, place + last.number - first.number)
             break
-        raise self._stale_error(first, last, which)
+        raise self._make_stale_error(first, last, which)
 
-    def _stale_error(self, first: LineAnchor, last: LineAnchor, which: str) -> StaleAnchors:
+    def _make_stale_error(self, first: LineAnchor, last: LineAnchor, which: str) -> StaleAnchors:
         count = len(self._lines)
         if first.number > count or last.number > count:
             beyond = max(first.number, last.number)
             what = f"Line {beyond} does not exist ({self._path} has {count} lines)."
-        elif _matches_line(first, self._lines) and _matches_line(last, self._lines):
+        elif _does_anchor_match_line(first, self._lines) and _does_anchor_match_line(last, self._lines):
             what = f"Lines {first.number}-{last.number} of {self._path} were not all shown to you as they are now."
         else:
-            wrong = [str(one) for one in (first, last) if not _matches_line(one, self._lines)]
+            wrong = [str(one) for one in (first, last) if not _does_anchor_match_line(one, self._lines)]
             named = " and ".join(dict.fromkeys(wrong))
             what = f"{named} {'is' if first == last or len(wrong) == 1 else 'are'} not what is there now."
         numbers = self._rows_around(first.number, last.number)
@@ -159,17 +164,23 @@ class _AnchoredPlacement:
     def _rows_around(self, first: int, last: int) -> list[int]:
         count = len(self._lines)
         first, last = min(first, count), min(last, count)
-        wanted = range(max(1, first - _CONTEXT_ROWS), min(count, last + _CONTEXT_ROWS) + 1)
-        if len(wanted) <= _MAX_ROWS:
+        wanted = range(
+            max(1, first - _ROWS_AROUND_STALE_LINES), min(count, last + _ROWS_AROUND_STALE_LINES) + 1
+        )
+        if len(wanted) <= _MAX_LISTED_ROWS:
             return list(wanted)
-        return [number for number in wanted if min(abs(number - first), abs(number - last)) <= _CONTEXT_ROWS]
+        return [
+            number
+            for number in wanted
+            if min(abs(number - first), abs(number - last)) <= _ROWS_AROUND_STALE_LINES
+        ]
 
     def _refuse_forgotten_end(
         self, edit: AnchoredEdit, lines: list[str], place: _LineRange, which: str
     ) -> None:
         """Rejects an anchored edit that replaces one line by a long text: the end of its range was forgotten."""
         if (
-            edit.last is None
+            edit.last_anchor is None
             and len(lines) > _MIN_FORGOTTEN_END_LINES
             and lines[0] == self._lines[place.first]
         ):
@@ -180,41 +191,41 @@ class _AnchoredPlacement:
 
     # Building spans
 
-    def _line_start(self, index: int) -> int:
+    def _line_start_position(self, index: int) -> int:
         return sum(map(len, self._lines[:index])) + index
 
-    def _replacement_span(self, place: AnchorPosition, at: _LineRange, lines: list[str]) -> TextEdit:
+    def _make_replacement_span(self, place: AnchorPosition, at: _LineRange, lines: list[str]) -> TextEdit:
         text, new = self._target.text, "".join(f"{line}\n" for line in lines)
-        start = self._line_start(at.first)
-        end = min(len(text), self._line_start(at.last + 1))
+        start = self._line_start_position(at.first)
+        end = min(len(text), self._line_start_position(at.last + 1))
         if place == "before":
-            return _exact_span(start, start, new)
+            return _make_exact_span(start, start, new)
         has_end = end > start and text[end - 1 : end] == "\n"
         if place == "after":
             return (
-                _exact_span(end, end, new)
+                _make_exact_span(end, end, new)
                 if has_end
-                else _exact_span(end, end, f"\n{new[:-1]}" if new else "")
+                else _make_exact_span(end, end, f"\n{new[:-1]}" if new else "")
             )
         if not has_end:
             new = new.removesuffix("\n")
             if not lines and start and text[start - 1] == "\n":
-                return _exact_span(start, end, "")
-        return _exact_span(start, end, new)
+                return _make_exact_span(start, end, "")
+        return _make_exact_span(start, end, new)
 
-    def _file_end_span(self, lines: list[str], *, at_start: bool) -> TextEdit:
+    def _make_file_end_span(self, lines: list[str], *, at_start: bool) -> TextEdit:
         text, new = self._target.text, "".join(f"{line}\n" for line in lines)
         if at_start:
-            return _exact_span(0, 0, new)
+            return _make_exact_span(0, 0, new)
         has_end = not text or text.endswith("\n")
-        return _exact_span(len(text), len(text), new if has_end else f"\n{new.removesuffix(chr(10))}")
+        return _make_exact_span(len(text), len(text), new if has_end else f"\n{new.removesuffix(chr(10))}")
 
 
-def _exact_span(start: int, end: int, new: str) -> TextEdit:
+def _make_exact_span(start: int, end: int, new: str) -> TextEdit:
     return TextEdit(start=start, end=end, new_text=new, strategy="exact")
 
 
-def _without_last_line_feed(lines: Sequence[str]) -> list[str]:
+def _drop_last_empty_line(lines: Sequence[str]) -> list[str]:
     """Returns the lines of a text without the empty one behind its last line feed."""
     return list(lines[:-1] if len(lines) > 1 and not lines[-1] else lines)
 
@@ -225,16 +236,16 @@ def _format_rows(lines: Sequence[str], numbers: Sequence[int]) -> str:
     for before, number in zip([0, *numbers], numbers, strict=False):
         if before and number > before + 1:
             out.append("...")
-        out.append(escape_controls(clip_line(anchored_row(number, lines[number - 1]))[0]))
+        out.append(escape_controls(clip_line(format_anchored_row(number, lines[number - 1]))[0]))
     return "\n".join(out)
 
 
-def _matches_line(anchor: LineAnchor, lines: Sequence[str]) -> bool:
+def _does_anchor_match_line(anchor: LineAnchor, lines: Sequence[str]) -> bool:
     number = anchor.number
-    return 0 < number <= len(lines) and line_tag(number, lines[number - 1]) == anchor.tag
+    return 0 < number <= len(lines) and compute_line_tag(number, lines[number - 1]) == anchor.tag
 
 
-def _spaces_to_tabs(old: Sequence[str], new: list[str]) -> list[str]:
+def _convert_spaces_to_tabs(old: Sequence[str], new: list[str]) -> list[str]:
     """Converts the indentation of new lines from spaces to tabs, if the replaced lines use tabs and one tab width
     explains both."""
     tabbed = [line for line in old if line.startswith("\t")]
@@ -244,21 +255,21 @@ def _spaces_to_tabs(old: Sequence[str], new: list[str]) -> list[str]:
     depth = len(tabbed[0]) - len(tabbed[0].lstrip("\t"))
     blanks = len(spaced[0]) - len(spaced[0].lstrip(" ")) if spaced else 0
     width = blanks // depth
-    if not spaced or width not in (2, 4, 8) or any(_indent_width(line) % width for line in spaced):
+    if not spaced or width not in (2, 4, 8) or any(_indent_columns(line) % width for line in spaced):
         return new
-    return ["\t" * (_indent_width(line) // width) + line[_indent_width(line) :] for line in new]
+    return ["\t" * (_indent_columns(line) // width) + line[_indent_columns(line) :] for line in new]
 
 
-def _indent_width(line: str) -> int:
+def _indent_columns(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def anchored_rows_around(
+def format_anchored_rows_around(
     text: str, spans: Sequence[tuple[int, int]], around: int = 2
 ) -> tuple[str, tuple[int, ...]]:
     """Returns the anchored rows around changed ranges of a text (first and last line, from 1), and the numbers of the
     lines in them."""
-    lines = _without_last_line_feed(text.split("\n"))
+    lines = _drop_last_empty_line(text.split("\n"))
     numbers = sorted(
         {
             number
@@ -266,6 +277,6 @@ def anchored_rows_around(
             for number in range(max(1, first - around), min(len(lines), last + around) + 1)
         }
     )
-    if len(numbers) > _MAX_ROWS:
-        numbers = numbers[: _MAX_ROWS // 2] + numbers[-_MAX_ROWS // 2 :]
+    if len(numbers) > _MAX_LISTED_ROWS:
+        numbers = numbers[: _MAX_LISTED_ROWS // 2] + numbers[-_MAX_LISTED_ROWS // 2 :]
     return _format_rows(lines, numbers), tuple(numbers)

@@ -34,7 +34,7 @@ class LineAnchor(msgspec.Struct, frozen=True):
         return f"{self.number}{self.tag}"
 
 
-def line_tag(number: int, line: str) -> str:
+def compute_line_tag(number: int, line: str) -> str:
     """Returns the two letters of a line's anchor, computed from its text; for a line without letters or digits also
     from its number."""
     text = line.replace("\r", "").rstrip()
@@ -42,13 +42,13 @@ def line_tag(number: int, line: str) -> str:
     return LINE_TAGS[_xxhash32(text.encode("utf-8", "surrogatepass"), seed) % len(LINE_TAGS)]
 
 
-def anchored_row(number: int, line: str) -> str:
-    return f"{number}{line_tag(number, line)}|{line}"
+def format_anchored_row(number: int, line: str) -> str:
+    return f"{number}{compute_line_tag(number, line)}|{line}"
 
 
 def anchored_rows(lines: Sequence[str], first: int) -> str:
     """Formats lines as rows with anchors, numbered from `first`."""
-    return "\n".join(anchored_row(number, line) for number, line in enumerate(lines, first))
+    return "\n".join(format_anchored_row(number, line) for number, line in enumerate(lines, first))
 
 
 def parse_anchor(text: str) -> LineAnchor | None:
@@ -66,7 +66,7 @@ def strip_anchors(lines: Sequence[str], is_known: "ShownAnchors") -> list[str] |
     return [line[match.end() :] if (match := _ROW_PREFIX_PATTERN.match(line)) else line for line in lines]
 
 
-def rows_without_anchors(text: str) -> str:
+def remove_anchors_from_rows(text: str) -> str:
     """Removes the anchors from rows of a file, for people."""
     return "\n".join(_ROW_PREFIX_PATTERN.sub("", line, count=1) for line in text.split("\n"))
 
@@ -79,7 +79,7 @@ class ShownAnchors:
 
     def __call__(self, number: int, tag: str) -> bool:
         return any(
-            0 < number <= len(lines) and line_tag(number, lines[number - 1]) == tag
+            0 < number <= len(lines) and compute_line_tag(number, lines[number - 1]) == tag
             for lines in self._versions
         )
 

@@ -1,7 +1,7 @@
 """Finds the old texts of an edit in a file: strictly first, then more tolerantly, never ambiguously.
 
-Pure: text in, spans out. Works on text with line feeds only; `tools.edits.texts` handles files and line endings,
-`tools.edits.dialects.near_miss` words failures."""
+Pure: text in, spans out. Works on text with line feeds only; `tools.edits.editable_text` handles files and line
+endings, `tools.edits.dialects.near_miss` words failures."""
 
 import difflib
 import unicodedata
@@ -29,7 +29,7 @@ MatchStrategy = Literal[
 ]
 _TAB_WIDTHS: Final = (4, 2, 8, 3)
 _MAX_COUNTED_MATCHES: Final = 100
-_MAX_ALIGNED_CELLS: Final = 1_000_000
+_MAX_ALIGNED_LINE_PAIRS: Final = 1_000_000
 _QUOTE_LOOKALIKES: Final = dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc", "'") | dict.fromkeys(
     "\u201c\u201d\u201e\u201f", '"'
 )
@@ -38,7 +38,7 @@ _SPACE_LOOKALIKES: Final = dict.fromkeys(
     "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "
 )
 _INVISIBLE_CHARACTERS: Final = dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff\ufe0e\ufe0f", "")
-_MAX_MAPPED_LINE: Final = 50_000
+_MAX_MAPPED_LINE_CHARS: Final = 50_000
 _LOOKALIKES: Final = str.maketrans(
     _QUOTE_LOOKALIKES | _DASH_LOOKALIKES | _SPACE_LOOKALIKES | _INVISIBLE_CHARACTERS
 )
@@ -60,9 +60,9 @@ class AmbiguousMatch(Exception):
     def __init__(self, strategy: MatchStrategy, lines: list[int], count: int) -> None:
         super().__init__(f"{count} matches")
         self.strategy: MatchStrategy = strategy
-        self.lines = lines
+        self.line_numbers = lines
         """The line numbers of the first occurrences."""
-        self.count = count
+        self.match_count = count
 
 
 class LinesNotShown(Exception):
@@ -71,10 +71,10 @@ class LinesNotShown(Exception):
 
     def __init__(self, lines: list[int]) -> None:
         super().__init__("not shown")
-        self.lines = lines
+        self.line_numbers = lines
 
 
-class Document:
+class SearchableText:
     """The text of a file with derived data for matching edits, such as its normalized lines, computed on demand."""
 
     def __init__(self, text: str) -> None:
@@ -113,10 +113,10 @@ class Document:
 class NormalizedView:
     """A document with every line normalized, and a mapping back to the original positions."""
 
-    def __init__(self, document: Document, spell: Callable[[str], str], lines: list[str]) -> None:
+    def __init__(self, document: SearchableText, spell: Callable[[str], str], lines: list[str]) -> None:
         """Takes a document, the function `spell` that normalizes a line, and the lines that it returned."""
         self._document = document
-        self.spell = spell
+        self.normalize = spell
         self.lines = lines
         """Every line of the document as `spell` has it."""
         self.text = "\n".join(self.lines)
@@ -132,34 +132,36 @@ class NormalizedView:
             return start + len(written)
         if written.startswith(spelled):
             return start + column
-        found = original_column(written, column)
+        found = find_original_column(written, column)
         return None if found is None else start + found
 
     def is_line_end(self, position: int) -> bool:
         return position == len(self.text) or self.text[position] == "\n"
 
 
-def find_strict(document: Document, old: str, new: str) -> TextEdit | None:
+def find_strict_match(document: SearchableText, old: str, new: str) -> TextEdit | None:
     """Finds the only place of an edit's old text, exactly or with other white space at line ends. Raises
     `AmbiguousMatch` if there are several."""
-    return _find_exact(document, old, new) or _find_in_normalized_view(
+    return _find_exact_match(document, old, new) or _find_match_in_view(
         document, document.stripped_view, "trailing-whitespace", old, new
     )
 
 
-def find_normalized(document: Document, old: str, new: str) -> TextEdit | None:
+def find_normalized_match(document: SearchableText, old: str, new: str) -> TextEdit | None:
     """Finds the only place of an edit's old text in which other quotes, dashes or spaces are used."""
-    return _find_in_normalized_view(document, document.normalized_view, "look-alikes", old, new)
+    return _find_match_in_view(document, document.normalized_view, "look-alikes", old, new)
 
 
-def find_indented(
-    document: Document, old: str, new: str, is_shown: Callable[[list[str]], bool]
+def find_indented_match(
+    document: SearchableText, old: str, new: str, is_shown: Callable[[list[str]], bool]
 ) -> TextEdit | None:
     """Finds the only place of an edit's old text with other indentation, shifted equally in all lines. Raises
     `LinesNotShown` if the model has not seen these lines."""
     return (
-        _find_indented(document, document.unindented_lines, str.strip, "indentation", old, new, is_shown)
-        or _find_indented(
+        _find_match_by_indentation(
+            document, document.unindented_lines, str.strip, "indentation", old, new, is_shown
+        )
+        or _find_match_by_indentation(
             document,
             document.unindented_normalized_lines,
             lambda line: normalize_line(line).strip(),
@@ -168,12 +170,12 @@ def find_indented(
             new,
             is_shown,
         )
-        or _find_within_indentation(document, old, new, is_shown)
+        or _find_match_within_indentation(document, old, new, is_shown)
     )
 
 
-def _find_exact(document: Document, old: str, new: str) -> TextEdit | None:
-    all_of_them = _occurrences(document.text, old)
+def _find_exact_match(document: SearchableText, old: str, new: str) -> TextEdit | None:
+    all_of_them = _find_occurrences(document.text, old)
     positions = [at for at in all_of_them if not _starts_inside_indentation(document.text, at, old)]
     if not positions:
         return None
@@ -192,10 +194,10 @@ def _starts_inside_indentation(text: str, position: int, old: str) -> bool:
     return not text[start:position].strip(" \t")
 
 
-def _find_within_indentation(
-    document: Document, old: str, new: str, is_shown: Callable[[list[str]], bool]
+def _find_match_within_indentation(
+    document: SearchableText, old: str, new: str, is_shown: Callable[[list[str]], bool]
 ) -> TextEdit | None:
-    positions = _occurrences(document.text, old)
+    positions = _find_occurrences(document.text, old)
     if not positions:
         return None
     lines = [document.line_number_at(position) for position in positions]
@@ -215,7 +217,7 @@ def _count_matches(text: str, wanted: str, looked_at: int) -> int:
     return looked_at if looked_at < _MAX_COUNTED_MATCHES else max(text.count(wanted), looked_at)
 
 
-def _occurrences(text: str, wanted: str) -> list[int]:
+def _find_occurrences(text: str, wanted: str) -> list[int]:
     """Returns the positions at which a text occurs in another, overlapping ones too, up to a limit."""
     found: list[int] = []
     position = text.find(wanted)
@@ -225,25 +227,29 @@ def _occurrences(text: str, wanted: str) -> list[int]:
     return found
 
 
-def _find_in_normalized_view(
-    document: Document, view: NormalizedView, strategy: MatchStrategy, old: str, new: str
+def _find_match_in_view(
+    document: SearchableText, view: NormalizedView, strategy: MatchStrategy, old: str, new: str
 ) -> TextEdit | None:
     old_lines = old.split("\n")
-    spelled = [view.spell(line) for line in old_lines]
+    spelled = [view.normalize(line) for line in old_lines]
     wanted = "\n".join(spelled)
     if not wanted.strip():
         return None
     # Trailing white space of the old text was at a line end, so the match has to end at one.
     needs_line_end = len(old_lines[-1].rstrip()) < len(old_lines[-1])
     spans: list[tuple[int, int]] = []
-    for position in _occurrences(view.text, wanted):
+    for position in _find_occurrences(view.text, wanted):
         end = position + len(wanted)
         if needs_line_end and not view.is_line_end(end):
             continue
         if _starts_inside_indentation(view.text, position, wanted):
             continue
         first, last = view.original_position(position, is_end=False), view.original_position(end, is_end=True)
-        if first is not None and last is not None and _maps_back(view, document.text[first:last], wanted):
+        if (
+            first is not None
+            and last is not None
+            and _maps_back_to_original(view, document.text[first:last], wanted)
+        ):
             spans.append((first, last))
     if not spans:
         return None
@@ -254,13 +260,13 @@ def _find_in_normalized_view(
     return TextEdit(start=first, end=last, new_text="\n".join(replacement), strategy=strategy)
 
 
-def _maps_back(view: NormalizedView, text: str, wanted: str) -> bool:
+def _maps_back_to_original(view: NormalizedView, text: str, wanted: str) -> bool:
     """Returns whether a match in the normalized text, mapped back to the original, is the searched text."""
-    return "\n".join(view.spell(line) for line in text.split("\n")).rstrip() == wanted.rstrip()
+    return "\n".join(view.normalize(line) for line in text.split("\n")).rstrip() == wanted.rstrip()
 
 
-def _find_indented(
-    document: Document,
+def _find_match_by_indentation(
+    document: SearchableText,
     bare_lines: list[str],
     bare: Callable[[str], str],
     strategy: MatchStrategy,
@@ -275,9 +281,9 @@ def _find_indented(
         old_lines.pop()
     wanted = [bare(line) for line in old_lines]
     found: list[tuple[int, Callable[[str], str]]] = []
-    for first in matching_windows(bare_lines, wanted):
+    for first in find_matching_windows(bare_lines, wanted):
         here = document.lines[first : first + len(wanted)]
-        shift = _indentation_shift(old_lines, here)
+        shift = _find_indentation_shift(old_lines, here)
         if shift and not (includes_line_feed and first + len(wanted) >= len(document.lines)):
             found.append((first, shift))
     if not found:
@@ -297,7 +303,7 @@ def _find_indented(
     return TextEdit(start=start, end=end, new_text="\n".join(kept + tail), strategy=strategy)
 
 
-def matching_windows(lines: list[str], wanted: list[str]) -> Iterator[int]:
+def find_matching_windows(lines: list[str], wanted: list[str]) -> Iterator[int]:
     """Yields the line numbers at which all the wanted lines follow each other; searches for the longest line first,
     which is the rarest."""
     anchor = max(range(len(wanted)), key=lambda index: len(wanted[index]))
@@ -314,11 +320,11 @@ def matching_windows(lines: list[str], wanted: list[str]) -> Iterator[int]:
             yield first
 
 
-def _indentation_shift(old_lines: list[str], here: list[str]) -> Callable[[str], str] | None:
+def _find_indentation_shift(old_lines: list[str], here: list[str]) -> Callable[[str], str] | None:
     """Returns a function that converts the indentation of an edit's lines to that of the file, if one rule fits all of
     them."""
     pairs = [
-        (_indentation(mine), _indentation(theirs))
+        (_leading_white_space(mine), _leading_white_space(theirs))
         for mine, theirs in zip(old_lines, here, strict=True)
         if mine.strip()
     ]
@@ -333,30 +339,31 @@ def _indentation_shift(old_lines: list[str], here: list[str]) -> Callable[[str],
             return lambda line: line.removeprefix(less) if line.startswith(less) else line.lstrip(" \t")
     for width in _TAB_WIDTHS:
         shifts = {
-            _indentation_columns(other, width) - _indentation_columns(own, width) for own, other in pairs
+            _count_indentation_columns(other, width) - _count_indentation_columns(own, width)
+            for own, other in pairs
         }
         if len(shifts) == 1:
-            return _indentation_converter(
+            return _make_indentation_converter(
                 shifts.pop(), width, uses_tabs=any("\t" in other for _, other in pairs)
             )
     return None
 
 
-def _indentation_converter(shift: int, width: int, *, uses_tabs: bool) -> Callable[[str], str]:
+def _make_indentation_converter(shift: int, width: int, *, uses_tabs: bool) -> Callable[[str], str]:
     def convert(line: str) -> str:
-        own = _indentation(line)
-        columns = max(0, _indentation_columns(own, width) + shift)
+        own = _leading_white_space(line)
+        columns = max(0, _count_indentation_columns(own, width) + shift)
         tabs = columns // width if uses_tabs else 0
         return "\t" * tabs + " " * (columns - tabs * width) + line[len(own) :]
 
     return convert
 
 
-def _indentation(line: str) -> str:
+def _leading_white_space(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _indentation_columns(indentation: str, width: int) -> int:
+def _count_indentation_columns(indentation: str, width: int) -> int:
     return len(indentation.expandtabs(width))
 
 
@@ -365,7 +372,7 @@ def merge_unchanged_lines(
 ) -> list[str]:
     """Returns the new lines of an edit, in which lines that the edit does not change are as in the file."""
     out: list[str] = []
-    for tag, first, last, new_first, new_last in _alignment_opcodes(old, new):
+    for tag, first, last, new_first, new_last in _compute_alignment_opcodes(old, new):
         if tag == "equal":
             out.extend(here[first:last])
         else:
@@ -373,8 +380,8 @@ def merge_unchanged_lines(
     return out
 
 
-def _alignment_opcodes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
-    if len(old) * len(new) <= _MAX_ALIGNED_CELLS:
+def _compute_alignment_opcodes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    if len(old) * len(new) <= _MAX_ALIGNED_LINE_PAIRS:
         return difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     head, tail = count_common_ends(old, new)
     return [
@@ -400,10 +407,10 @@ def normalize_lines(text: str) -> list[str]:
     return [line if line.isascii() else normalize_line(line) for line in lines]
 
 
-def original_column(line: str, column: int) -> int | None:
+def find_original_column(line: str, column: int) -> int | None:
     """Returns the column in a line of a character in its normalized form; None inside a character, or if the line is
     too long."""
-    if len(line) > _MAX_MAPPED_LINE:
+    if len(line) > _MAX_MAPPED_LINE_CHARS:
         return None
     position = 0
     index = 0

@@ -9,12 +9,12 @@ from typing import Final
 from tools.limits import clip_line
 from tools.text import escape_controls
 
-_MAX_REGION_LINES: Final = 12
+_MAX_QUOTED_REGION_LINES: Final = 12
 _MAX_COMPARED_LINES: Final = 20_000
-_CUT_LINE_CHARS: Final = 300
+_MAX_QUOTED_LINE_CHARS: Final = 300
 
 
-def show_white_space(line: str) -> str:
+def mark_white_space(line: str) -> str:
     """Makes white space visible: marks all tabs, and spaces at line ends and in runs, where they are easily
     overlooked."""
     body = line.strip(" \t")
@@ -28,43 +28,43 @@ def show_white_space(line: str) -> str:
     )
 
 
-def explain_miss(lines: list[str], old: str, seen: Mapping[int, str]) -> str:
+def explain_missing_text(lines: list[str], old: str, seen: Mapping[int, str]) -> str:
     """Returns the explanation why an old text was not found: the nearest region of the file and the first
     difference."""
     wanted = old.split("\n")
     if wanted and not wanted[-1]:
         wanted.pop()
     parts: list[str] = []
-    stale = _stale_lines(lines, wanted, seen)
+    stale = _find_stale_lines(lines, wanted, seen)
     if stale:
         first, last = stale
         parts.append(
             f"The file has changed since you read it: this text was at lines {first}-{last}. Read those lines again."
         )
-    start = _nearest_region(lines, wanted)
+    start = _find_nearest_region(lines, wanted)
     if start is None:
         parts.append("Nothing like it is in the file. Read the file before editing it.")
         return "\n".join(parts)
-    count = min(len(wanted), _MAX_REGION_LINES, len(lines) - start)
+    count = min(len(wanted), _MAX_QUOTED_REGION_LINES, len(lines) - start)
     parts.append(f"Nearest text, lines {start + 1}-{start + count} (→ is a tab, · a space):")
     for offset in range(count):
         same = lines[start + offset] == wanted[offset]
         mark = " " if same else "≠"
-        shown, _ = clip_line(show_white_space(lines[start + offset]), _CUT_LINE_CHARS)
+        shown, _ = clip_line(mark_white_space(lines[start + offset]), _MAX_QUOTED_LINE_CHARS)
         parts.append(f"{mark} {start + offset + 1}: {shown}")
-    parts.append(_first_difference(lines, wanted, start, count))
+    parts.append(_describe_first_difference(lines, wanted, start, count))
     return "\n".join(part for part in parts if part)
 
 
-def _first_difference(lines: list[str], wanted: list[str], start: int, count: int) -> str:
+def _describe_first_difference(lines: list[str], wanted: list[str], start: int, count: int) -> str:
     for offset in range(count):
         if lines[start + offset] != wanted[offset]:
-            shown, _ = clip_line(show_white_space(wanted[offset]), _CUT_LINE_CHARS)
+            shown, _ = clip_line(mark_white_space(wanted[offset]), _MAX_QUOTED_LINE_CHARS)
             return f"Line {offset + 1} of oldText is: {shown}"
     return ""
 
 
-def _stale_lines(lines: list[str], wanted: list[str], seen: Mapping[int, str]) -> tuple[int, int] | None:
+def _find_stale_lines(lines: list[str], wanted: list[str], seen: Mapping[int, str]) -> tuple[int, int] | None:
     """Returns the lines at which the model saw the old text, if the file differs there now."""
     if not wanted:
         return None
@@ -79,7 +79,7 @@ def _stale_lines(lines: list[str], wanted: list[str], seen: Mapping[int, str]) -
     return None
 
 
-def _nearest_region(lines: list[str], wanted: list[str]) -> int | None:
+def _find_nearest_region(lines: list[str], wanted: list[str]) -> int | None:
     """Returns the region of the file that most resembles the old text: where most of its lines are, otherwise where the
     longest has its best match."""
     rare = {line.strip(): index for index, line in enumerate(wanted) if len(line.strip()) > 2}
@@ -94,10 +94,10 @@ def _nearest_region(lines: list[str], wanted: list[str]) -> int | None:
     if not longest:
         return None
     best, best_ratio = None, 0.5
-    matcher = difflib.SequenceMatcher(None, "", longest[:_CUT_LINE_CHARS], autojunk=False)
+    matcher = difflib.SequenceMatcher(None, "", longest[:_MAX_QUOTED_LINE_CHARS], autojunk=False)
     for number, line in enumerate(lines[:_MAX_COMPARED_LINES]):
-        candidate = line.strip()[:_CUT_LINE_CHARS]
-        if not candidate or abs(len(candidate) - len(longest[:_CUT_LINE_CHARS])) > len(candidate) + 10:
+        candidate = line.strip()[:_MAX_QUOTED_LINE_CHARS]
+        if not candidate or abs(len(candidate) - len(longest[:_MAX_QUOTED_LINE_CHARS])) > len(candidate) + 10:
             continue
         matcher.set_seq1(candidate)
         if matcher.real_quick_ratio() > best_ratio and matcher.quick_ratio() > best_ratio:

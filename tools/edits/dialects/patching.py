@@ -10,50 +10,50 @@ import msgspec
 from tools.base import ToolError
 from tools.edits.dialects.matching import (
     AmbiguousMatch,
-    Document,
     LinesNotShown,
     MatchStrategy,
+    SearchableText,
     TextEdit,
-    find_indented,
-    find_normalized,
-    find_strict,
+    find_indented_match,
+    find_normalized_match,
+    find_strict_match,
 )
-from tools.edits.dialects.near_miss import explain_miss
+from tools.edits.dialects.near_miss import explain_missing_text
 from tools.edits.dialects.replacing import EditNotFound, PlacedEdits
-from tools.edits.named_files import MOVE_HEADER
+from tools.edits.editable_text import EditableText
+from tools.edits.named_files import PATCH_MOVE_HEADER
 from tools.edits.shown_lines import ShownLines
-from tools.edits.texts import Editable
 from tools.text import one_line
 
-_BEGIN_MARK: Final = "*** Begin Patch"
-_END_MARK: Final = "*** End Patch"
+_PATCH_BEGIN_MARK: Final = "*** Begin Patch"
+_PATCH_END_MARK: Final = "*** End Patch"
 _END_OF_FILE_MARK: Final = "*** End of File"
-_FILE_HEADERS: Final[Mapping[str, Literal["add", "remove", "update"]]] = {
+_PATCH_FILE_HEADERS: Final[Mapping[str, Literal["add", "remove", "update"]]] = {
     "*** Add File:": "add",
     "*** Delete File:": "remove",
     "*** Update File:": "update",
 }
 
 
-class Hunk(msgspec.Struct, frozen=True, kw_only=True):
-    heads: tuple[str, ...] = ()
+class PatchHunk(msgspec.Struct, frozen=True, kw_only=True):
+    head_lines: tuple[str, ...] = ()
     """Lines that precede the hunk, as far as given."""
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    is_at_end: bool = False
+    old_lines: tuple[str, ...] = ()
+    new_lines: tuple[str, ...] = ()
+    is_at_file_end: bool = False
 
 
 class PatchedFile(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal["add", "remove", "update"]
     path: str
     move_to: str | None = None
-    hunks: tuple[Hunk, ...] = ()
-    lines: tuple[str, ...] = ()
+    hunks: tuple[PatchHunk, ...] = ()
+    new_file_lines: tuple[str, ...] = ()
     """Content of a new file."""
 
 
-def is_patch(text: str) -> bool:
-    return text.lstrip().startswith((_BEGIN_MARK, *_FILE_HEADERS))
+def is_patch_text(text: str) -> bool:
+    return text.lstrip().startswith((_PATCH_BEGIN_MARK, *_PATCH_FILE_HEADERS))
 
 
 def parse_patch(text: str) -> tuple[PatchedFile, ...]:
@@ -63,21 +63,24 @@ def parse_patch(text: str) -> tuple[PatchedFile, ...]:
     number = 0
     while number < len(lines):
         line = lines[number]
-        if not line.strip() or line.startswith((_BEGIN_MARK, _END_MARK)):
+        if not line.strip() or line.startswith((_PATCH_BEGIN_MARK, _PATCH_END_MARK)):
             number += 1
             continue
-        kind = next((prefix for prefix in _FILE_HEADERS if line.startswith(prefix)), None)
+        kind = next((prefix for prefix in _PATCH_FILE_HEADERS if line.startswith(prefix)), None)
         if kind is None:
             raise ToolError(
                 f'Line {number + 1} of the patch is "{one_line(line[:80])}": expected "*** Add File: PATH", '
                 '"*** Update File: PATH" or "*** Delete File: PATH". Nothing was changed.'
             )
         end = number + 1
-        while end < len(lines) and not lines[end].startswith((*_FILE_HEADERS, _END_MARK)):
+        while end < len(lines) and not lines[end].startswith((*_PATCH_FILE_HEADERS, _PATCH_END_MARK)):
             end += 1
         files.append(
-            _parse_file(
-                _FILE_HEADERS[kind], line.removeprefix(kind).strip(), lines[number + 1 : end], number + 2
+            _parse_patched_file(
+                _PATCH_FILE_HEADERS[kind],
+                line.removeprefix(kind).strip(),
+                lines[number + 1 : end],
+                number + 2,
             )
         )
         number = end
@@ -86,7 +89,7 @@ def parse_patch(text: str) -> tuple[PatchedFile, ...]:
     return tuple(files)
 
 
-def _parse_file(
+def _parse_patched_file(
     kind: Literal["add", "remove", "update"], path: str, body: list[str], number: int
 ) -> PatchedFile:
     if not path:
@@ -100,17 +103,17 @@ def _parse_file(
                 f'Line {number + wrong} of the patch: each line of a new file begins with "+". Nothing was changed.'
             )
         return PatchedFile(
-            kind=kind, path=path, lines=tuple(line[1:] for line in body if line.startswith("+"))
+            kind=kind, path=path, new_file_lines=tuple(line[1:] for line in body if line.startswith("+"))
         )
     move_to = None
-    if body and body[0].startswith(MOVE_HEADER):
-        move_to = body.pop(0).removeprefix(MOVE_HEADER).strip() or None
+    if body and body[0].startswith(PATCH_MOVE_HEADER):
+        move_to = body.pop(0).removeprefix(PATCH_MOVE_HEADER).strip() or None
         number += 1
     return PatchedFile(kind=kind, path=path, move_to=move_to, hunks=_parse_hunks(body, number))
 
 
-def _parse_hunks(body: Sequence[str], number: int) -> tuple[Hunk, ...]:
-    hunks: list[Hunk] = []
+def _parse_hunks(body: Sequence[str], number: int) -> tuple[PatchHunk, ...]:
+    hunks: list[PatchHunk] = []
     heads: list[str] = []
     before: list[str] = []
     after: list[str] = []
@@ -123,7 +126,12 @@ def _parse_hunks(body: Sequence[str], number: int) -> tuple[Hunk, ...]:
             after.pop()
         if before or after:
             hunks.append(
-                Hunk(heads=tuple(heads), before=tuple(before), after=tuple(after), is_at_end=is_at_end)
+                PatchHunk(
+                    head_lines=tuple(heads),
+                    old_lines=tuple(before),
+                    new_lines=tuple(after),
+                    is_at_file_end=is_at_end,
+                )
             )
             heads.clear()
         before.clear()
@@ -155,7 +163,9 @@ def _parse_hunks(body: Sequence[str], number: int) -> tuple[Hunk, ...]:
 # Placing hunks
 
 
-def place_hunks(target: Editable, hunks: Sequence[Hunk], path: str, shown: ShownLines) -> PlacedEdits:
+def place_hunks(
+    target: EditableText, hunks: Sequence[PatchHunk], path: str, shown: ShownLines
+) -> PlacedEdits:
     """Finds the places of a patch's hunks in a file by their context. Raises `ToolError` if a context is missing or
     ambiguous."""
     found: list[tuple[TextEdit, ...]] = []
@@ -168,7 +178,7 @@ def place_hunks(target: Editable, hunks: Sequence[Hunk], path: str, shown: Shown
         behind = max(behind, span.end)
         found.append((span,))
         strategies.append(span.strategy)
-        if target.text and not (hunk.before or hunk.heads or hunk.is_at_end):
+        if target.text and not (hunk.old_lines or hunk.head_lines or hunk.is_at_file_end):
             notes.append(
                 f"{which}It only adds lines and names no place: they are at the end of {one_line(path)}. "
                 "Lines of context, or the line above behind @@, say another."
@@ -176,51 +186,53 @@ def place_hunks(target: Editable, hunks: Sequence[Hunk], path: str, shown: Shown
     return PlacedEdits(spans_by_edit=tuple(found), strategies=tuple(strategies), notes=tuple(notes))
 
 
-def _place_hunk(text: str, hunk: Hunk, path: str, which: str, shown: ShownLines, behind: int) -> TextEdit:
-    start = position_after_heads(text, hunk.heads, path, which)
-    if not hunk.before:
-        return _insertion_span(text, hunk, start)
-    old = "".join(f"{line}\n" for line in hunk.before)
-    new = "".join(f"{line}\n" for line in hunk.after)
+def _place_hunk(
+    text: str, hunk: PatchHunk, path: str, which: str, shown: ShownLines, behind: int
+) -> TextEdit:
+    start = find_position_after_heads(text, hunk.head_lines, path, which)
+    if not hunk.old_lines:
+        return _make_insertion_span(text, hunk, start)
+    old = "".join(f"{line}\n" for line in hunk.old_lines)
+    new = "".join(f"{line}\n" for line in hunk.new_lines)
     is_open = not text.endswith("\n")
     text = f"{text}\n" if is_open else text
     regions = [start]
-    if hunk.is_at_end:
-        last = text.removesuffix("\n").split("\n")[-len(hunk.before) :]
+    if hunk.is_at_file_end:
+        last = text.removesuffix("\n").split("\n")[-len(hunk.old_lines) :]
         regions.insert(0, max(start, len(text) - sum(map(len, last)) - len(last)))
     ambiguous: AmbiguousMatch | None = None
     for region in (*regions, *([behind] if behind > start else [])):
         try:
-            span = _find_in_region(text, region, old, new, shown)
+            span = _find_hunk_in_region(text, region, old, new, shown)
         except AmbiguousMatch as problem:
             ambiguous = ambiguous or _shift_ambiguous_lines(problem, text, region)
             continue
         except LinesNotShown:
             continue
         if span is not None:
-            return _with_final_line_feed(span, len(text), is_open=is_open)
+            return _drop_missing_line_feed(span, len(text), is_open=is_open)
     if ambiguous is not None:
-        lines = ", ".join(map(str, ambiguous.lines[:10]))
+        lines = ", ".join(map(str, ambiguous.line_numbers[:10]))
         raise ToolError(
-            f"{which}its context occurs {ambiguous.count} times in {one_line(path)}, at lines {lines}. "
+            f"{which}its context occurs {ambiguous.match_count} times in {one_line(path)}, at lines {lines}. "
             'Give more lines of it, or the line above after "@@ ". Nothing was changed.'
         )
     raise EditNotFound(
         f"{which}its context was not found in {one_line(path)}. Nothing was changed.\n"
-        + explain_miss(text.split("\n"), old, shown.lines)
+        + explain_missing_text(text.split("\n"), old, shown.lines)
     )
 
 
-def _find_in_region(text: str, region: int, old: str, new: str, shown: ShownLines) -> TextEdit | None:
+def _find_hunk_in_region(text: str, region: int, old: str, new: str, shown: ShownLines) -> TextEdit | None:
     """Finds the old lines of a hunk behind the position `region`, which is the start of a line."""
-    part = Document(text[region:])
+    part = SearchableText(text[region:])
 
-    def indented(document: Document, old: str, new: str) -> TextEdit | None:
-        return find_indented(document, old, new, shown.contains)
+    def indented(document: SearchableText, old: str, new: str) -> TextEdit | None:
+        return find_indented_match(document, old, new, shown.contains_lines)
 
-    steps: tuple[Callable[[Document, str, str], TextEdit | None], ...] = (
-        find_strict,
-        find_normalized,
+    steps: tuple[Callable[[SearchableText, str, str], TextEdit | None], ...] = (
+        find_strict_match,
+        find_normalized_match,
         indented,
     )
     for step in steps:
@@ -232,22 +244,24 @@ def _find_in_region(text: str, region: int, old: str, new: str, shown: ShownLine
 
 def _shift_ambiguous_lines(problem: AmbiguousMatch, text: str, region: int) -> AmbiguousMatch:
     above = text.count("\n", 0, region)
-    return AmbiguousMatch(problem.strategy, [line + above for line in problem.lines], problem.count)
+    return AmbiguousMatch(
+        problem.strategy, [line + above for line in problem.line_numbers], problem.match_count
+    )
 
 
-def _with_final_line_feed(span: TextEdit, length: int, *, is_open: bool) -> TextEdit:
+def _drop_missing_line_feed(span: TextEdit, length: int, *, is_open: bool) -> TextEdit:
     """Returns a match without the final line feed that the hunk has and the file does not."""
     if not is_open or span.end < length:
         return span
     return msgspec.structs.replace(span, end=length - 1, new_text=span.new_text.removesuffix("\n"))
 
 
-def position_after_heads(text: str, heads: Sequence[str], path: str, which: str) -> int:
+def find_position_after_heads(text: str, heads: Sequence[str], path: str, which: str) -> int:
     at = 0
     for head in heads:
         places = [
             match
-            for match in _line_ranges_from(text, at)
+            for match in _line_ranges_after(text, at)
             if text[match[0] : match[1]].strip() == head or head in text[match[0] : match[1]]
         ]
         exact = [match for match in places if text[match[0] : match[1]].strip() == head] or places
@@ -259,7 +273,7 @@ def position_after_heads(text: str, heads: Sequence[str], path: str, which: str)
     return at
 
 
-def _line_ranges_from(text: str, at: int) -> list[tuple[int, int]]:
+def _line_ranges_after(text: str, at: int) -> list[tuple[int, int]]:
     out: list[tuple[int, int]] = []
     while at < len(text):
         end = text.find("\n", at)
@@ -269,10 +283,10 @@ def _line_ranges_from(text: str, at: int) -> list[tuple[int, int]]:
     return out
 
 
-def _insertion_span(text: str, hunk: Hunk, at: int) -> TextEdit:
+def _make_insertion_span(text: str, hunk: PatchHunk, at: int) -> TextEdit:
     """Returns the place of a hunk that only adds lines: behind its head, otherwise at the end of the file."""
-    new = "".join(f"{line}\n" for line in hunk.after)
-    place = at if hunk.heads else len(text)
+    new = "".join(f"{line}\n" for line in hunk.new_lines)
+    place = at if hunk.head_lines else len(text)
     if place == len(text) and text and not text.endswith("\n"):
         new = f"\n{new.removesuffix(chr(10))}"
     return TextEdit(start=place, end=place, new_text=new, strategy="exact")

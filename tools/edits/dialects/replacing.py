@@ -8,28 +8,28 @@ from typing import Final
 import msgspec
 
 from tools.base import ToolError
-from tools.edits.dialects.alternative_readings import alternative_readings, is_unified_diff
+from tools.edits.dialects.alternative_readings import all_alternative_readings, is_unified_diff
 from tools.edits.dialects.matching import (
     AmbiguousMatch,
-    Document,
     LinesNotShown,
     MatchStrategy,
+    SearchableText,
     TextEdit,
-    find_indented,
-    find_normalized,
-    find_strict,
-    matching_windows,
+    find_indented_match,
+    find_matching_windows,
+    find_normalized_match,
+    find_strict_match,
 )
-from tools.edits.dialects.near_miss import explain_miss
+from tools.edits.dialects.near_miss import explain_missing_text
+from tools.edits.editable_text import EditableText, apply_spans
 from tools.edits.shown_lines import ShownLines
-from tools.edits.texts import Editable, apply_spans
 from tools.patterns import late
 from tools.text import one_line
 
-_MAX_LISTED_LINES: Final = 10
+_MAX_LISTED_LINE_NUMBERS: Final = 10
 _MIN_PROOF_CHARS: Final = 20
 """A line of this length is no coincidence."""
-ELLIPSIS_LINE: Final = late(
+ELLIPSIS_LINE_PATTERN: Final = late(
     r"[ \t]*(?:(?:\.\.\.|…)[ \t]*|(?://|#|--|;+|%|/\*|<!--)[ \t]*(?:\.\.\.|…)[^\n]{0,80})"
 )
 """Matches a line that stands for omitted lines."""
@@ -39,7 +39,7 @@ class EditNotFound(ToolError):
     """Raised if the old text of an edit matches the file in no reading."""
 
 
-class Edit(msgspec.Struct, frozen=True, kw_only=True):
+class TextReplacement(msgspec.Struct, frozen=True, kw_only=True):
     old_text: str
     new_text: str
     replaces_all: bool = False
@@ -57,27 +57,31 @@ class PlacedEdits(msgspec.Struct, frozen=True, kw_only=True):
     """Notes for the model."""
 
 
-def place_replacements(target: Editable, edits: Sequence[Edit], path: str, shown: ShownLines) -> PlacedEdits:
+def place_replacements(
+    target: EditableText, edits: Sequence[TextReplacement], path: str, shown: ShownLines
+) -> PlacedEdits:
     """Finds the place of each replacement in a file's text. Raises `ToolError` for an edit without a place, or with
     several."""
-    return _ReplacementPlacement(target, edits, path, shown).place()
+    return _ReplacementPlacement(target, edits, path, shown).place_replacements()
 
 
 class _ReplacementPlacement:
     """Finds the places of one file's replacements, strictly first, then loosely, and notes those that are done
     already."""
 
-    def __init__(self, target: Editable, edits: Sequence[Edit], path: str, shown: ShownLines) -> None:
+    def __init__(
+        self, target: EditableText, edits: Sequence[TextReplacement], path: str, shown: ShownLines
+    ) -> None:
         self._target = target
-        self._document = Document(target.text)
+        self._document = SearchableText(target.text)
         self._edits = edits
         self._path = one_line(path)
         self._shown = shown
-        self._found: dict[int, list[TextEdit]] = {}
-        self._strategies: dict[int, MatchStrategy] = {}
+        self._spans_by_number: dict[int, list[TextEdit]] = {}
+        self._strategy_by_number: dict[int, MatchStrategy] = {}
         self._notes: list[str] = []
 
-    def place(self) -> PlacedEdits:
+    def place_replacements(self) -> PlacedEdits:
         missed: list[int] = []
         for number in range(1, len(self._edits) + 1):
             if not self._place_in_original(number):
@@ -86,8 +90,8 @@ class _ReplacementPlacement:
             self._place_in_earlier_result(number)
         numbers = range(1, len(self._edits) + 1)
         return PlacedEdits(
-            spans_by_edit=tuple(tuple(self._found.get(number, ())) for number in numbers),
-            strategies=tuple(self._strategies.get(number, "exact") for number in numbers),
+            spans_by_edit=tuple(tuple(self._spans_by_number.get(number, ())) for number in numbers),
+            strategies=tuple(self._strategy_by_number.get(number, "exact") for number in numbers),
             notes=tuple(self._notes),
         )
 
@@ -110,28 +114,28 @@ class _ReplacementPlacement:
         if old == new and not is_unified_diff(old):
             self._notes.append(f"{which}Nothing to do: its old and its new text are the same.")
             return True
-        if edit.replaces_all and (everywhere := self._spans_of_all_occurrences(old, new)):
+        if edit.replaces_all and (everywhere := self._replace_all_occurrences(old, new)):
             self._record_spans(number, everywhere)
             lines = sorted({self._document.line_number_at(span.start) for span in everywhere})
-            self._notes.append(f"{which}replaced {len(everywhere)} times, at {_format_line_list(lines)}.")
+            self._notes.append(f"{which}replaced {len(everywhere)} times, at {_format_line_numbers(lines)}.")
             return True
         try:
             return self._place_strictly(number, old, new) or self._place_loosely(number, old, new)
         except AmbiguousMatch as problem:
             how = "" if problem.strategy == "exact" else f" (ignoring {problem.strategy.replace('-', ' ')})"
-            lines = _format_line_list(problem.lines, problem.count)
+            lines = _format_line_numbers(problem.line_numbers, problem.match_count)
             raise ToolError(
-                f"{which}oldText occurs {problem.count} times in {self._path}{how}, at {lines}. "
+                f"{which}oldText occurs {problem.match_count} times in {self._path}{how}, at {lines}. "
                 "Add neighbouring lines until it is unique, or set all. Nothing was changed."
             ) from None
 
     def _place_strictly(self, number: int, old: str, new: str) -> bool:
-        span = find_strict(self._document, old, new) or _match_without_final_line_feed(
+        span = find_strict_match(self._document, old, new) or _match_without_final_line_feed(
             self._document, old, new
         )
         if span is None:
             return False
-        line = self._already_inserted_line(span, old, new)
+        line = self._find_already_inserted_line(span, old, new)
         if line is not None:
             self._note_already_applied(number, line)
             return True
@@ -146,29 +150,29 @@ class _ReplacementPlacement:
 
     def _place_loosely(self, number: int, old: str, new: str) -> bool:
         """Finds the place of an edit whose old text does not occur exactly, by its other readings."""
-        done = self._already_applied_line(old, new)
+        done = self._find_already_applied_line(old, new)
         if done is not None:
             self._note_already_applied(number, done)
             return True
-        for reading in alternative_readings():
+        for reading in all_alternative_readings():
             spans = reading(self._document, old, new, self._shown)
             if spans:
                 self._record_spans(number, list(spans))
                 return True
-        alike = find_normalized(self._document, old, new)
+        alike = find_normalized_match(self._document, old, new)
         if alike is not None:
             self._record_spans(number, [alike])
             return True
         try:
-            span = find_indented(self._document, old, new, self._shown.contains)
+            span = find_indented_match(self._document, old, new, self._shown.contains_lines)
         except LinesNotShown as problem:
             if number > 1 and old in self._text_after_earlier_edits(number):
                 return False
             raise ToolError(
                 f"{self._edit_label(number)}oldText was not found in {self._path}. With other indentation "
                 f"it is at "
-                f"{_format_line_list(problem.lines)}, which you have not read. Nothing was changed.\n"
-                + explain_miss(self._document.lines, old, self._shown.lines)
+                f"{_format_line_numbers(problem.line_numbers)}, which you have not read. Nothing was changed.\n"
+                + explain_missing_text(self._document.lines, old, self._shown.lines)
             ) from None
         if span is None:
             return False
@@ -189,7 +193,7 @@ class _ReplacementPlacement:
         what = f"line {line} already reads like the new text" if line else "the old text is gone already"
         self._notes.append(f"{self._edit_label(number)}Nothing to do: {what}.")
 
-    def _already_applied_line(self, old: str, new: str) -> int | None:
+    def _find_already_applied_line(self, old: str, new: str) -> int | None:
         """Returns the line at which the new text of an edit already stands, if that is no coincidence; 0 if the old
         text was already removed."""
         was_sent = (old, new) in self._shown.applied_edits
@@ -199,14 +203,14 @@ class _ReplacementPlacement:
         is_long = len(lines) > 1 or len("".join(lines[0].split())) >= _MIN_PROOF_CHARS
         if not was_sent and not is_long:
             return None
-        places = list(matching_windows(self._document.lines, lines))
+        places = list(find_matching_windows(self._document.lines, lines))
         if len(places) == 1:
             return places[0] + 1
         if was_sent and (at := self._document.text.find(new)) >= 0:
             return self._document.line_number_at(at)
         return None
 
-    def _already_inserted_line(self, span: TextEdit, old: str, new: str) -> int | None:
+    def _find_already_inserted_line(self, span: TextEdit, old: str, new: str) -> int | None:
         """Returns the line at which an insertion was made already: the old text still stands within the new one."""
         if len(new) <= len(old) or old not in new:
             return None
@@ -225,7 +229,7 @@ class _ReplacementPlacement:
 
     def _earlier_spans(self, number: int) -> list[TextEdit]:
         return sorted(
-            {span for one, spans in self._found.items() if one < number for span in spans},
+            {span for one, spans in self._spans_by_number.items() if one < number for span in spans},
             key=lambda span: (span.start, span.end),
         )
 
@@ -237,29 +241,29 @@ class _ReplacementPlacement:
         before = self._earlier_spans(number)
         result = apply_spans(self._document.text, before)
         if not before or result.count(old) != 1:
-            raise EditNotFound(self._miss_message(number, old))
-        merged = _merge_spans(self._document.text, before, result.find(old), len(old), new)
+            raise EditNotFound(self._explain_missing_text(number, old))
+        merged = _merge_with_earlier_spans(self._document.text, before, result.find(old), len(old), new)
         covered = [span for span in before if merged.start <= span.start and span.end <= merged.end]
-        for one, spans in self._found.items():
-            self._found[one] = [span for span in spans if span not in covered]
+        for one, spans in self._spans_by_number.items():
+            self._spans_by_number[one] = [span for span in spans if span not in covered]
         self._record_spans(number, [merged])
 
-    def _miss_message(self, number: int, old: str) -> str:
+    def _explain_missing_text(self, number: int, old: str) -> str:
         which = self._edit_label(number)
         for line in old.split("\n"):
-            if ELLIPSIS_LINE.fullmatch(line) and line not in self._document.lines:
+            if ELLIPSIS_LINE_PATTERN.fullmatch(line) and line not in self._document.lines:
                 shown = one_line(line.strip())
                 return (
                     f'{which}oldText was not found in {self._path}: "{shown}" is not filled in; give the lines, or '
                     "two edits. Nothing was changed."
                 )
-        return f"{which}oldText was not found in {self._path}. Nothing was changed.\n" + explain_miss(
+        return f"{which}oldText was not found in {self._path}. Nothing was changed.\n" + explain_missing_text(
             self._document.lines, old, self._shown.lines
         )
 
     # Places
 
-    def _spans_of_all_occurrences(self, old: str, new: str) -> list[TextEdit]:
+    def _replace_all_occurrences(self, old: str, new: str) -> list[TextEdit]:
         found: list[TextEdit] = []
         text = self._document.text
         position = text.find(old)
@@ -274,17 +278,17 @@ class _ReplacementPlacement:
         if all(text[span.start : span.end] == span.new_text for span in spans):
             self._note_already_applied(number, self._document.line_number_at(spans[0].start))
             return
-        self._found[number] = spans
-        self._strategies[number] = spans[0].strategy
+        self._spans_by_number[number] = spans
+        self._strategy_by_number[number] = spans[0].strategy
 
 
-def _match_without_final_line_feed(document: Document, old: str, new: str) -> TextEdit | None:
+def _match_without_final_line_feed(document: SearchableText, old: str, new: str) -> TextEdit | None:
     """Finds an old text that ends with a line feed which the file's last line lacks; the file does not get one
     either."""
     text = document.text
     if text.endswith("\n") or not old.endswith("\n"):
         return None
-    span = find_strict(Document(f"{text}\n"), old, new)
+    span = find_strict_match(SearchableText(f"{text}\n"), old, new)
     if span is None or span.end <= len(text):
         return span
     strategy: MatchStrategy = "line-endings" if span.strategy == "exact" else span.strategy
@@ -296,7 +300,9 @@ def _match_without_final_line_feed(document: Document, old: str, new: str) -> Te
     )
 
 
-def _merge_spans(text: str, before: Sequence[TextEdit], start: int, length: int, new: str) -> TextEdit:
+def _merge_with_earlier_spans(
+    text: str, before: Sequence[TextEdit], start: int, length: int, new: str
+) -> TextEdit:
     """Returns one edit of the original text for an edit at `start` of the text that the earlier edits leave, merged
     with those that it meets."""
     end = start + length
@@ -321,7 +327,7 @@ def _merge_spans(text: str, before: Sequence[TextEdit], start: int, length: int,
     return TextEdit(start=first, end=last, new_text=made + new + tail, strategy="earlier-edit")
 
 
-def _format_line_list(lines: Sequence[int], count: int | None = None) -> str:
-    named = ", ".join(str(line) for line in lines[:_MAX_LISTED_LINES])
-    more = ", …" if (count or len(lines)) > min(len(lines), _MAX_LISTED_LINES) else ""
+def _format_line_numbers(lines: Sequence[int], count: int | None = None) -> str:
+    named = ", ".join(str(line) for line in lines[:_MAX_LISTED_LINE_NUMBERS])
+    more = ", …" if (count or len(lines)) > min(len(lines), _MAX_LISTED_LINE_NUMBERS) else ""
     return f"line{'' if len(lines) == 1 and not more else 's'} {named}{more}"

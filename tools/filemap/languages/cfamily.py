@@ -12,15 +12,19 @@ from tools.filemap.language_description import (
     NamedNode,
     NodeContext,
     NodeRule,
-    first_child,
-    name_or_default,
+    default_name_rule,
+    first_named_child,
     word_set,
 )
-from tools.filemap.languages.lost_classes import add_macro_namespaces, blank_wrappers, recover_classes
-from tools.filemap.languages.macros import without_macros
-from tools.filemap.symbol_lists import attach_by_scope, without_symbols
+from tools.filemap.languages.lost_classes import (
+    add_macro_namespaces,
+    blank_cpp_wrappers,
+    recover_lost_classes,
+)
+from tools.filemap.languages.macros import blank_macros
+from tools.filemap.symbol_lists import attach_symbols_by_scope, remove_symbols
 
-_NAME_NODES = word_set(
+_C_NAME_NODES = word_set(
     "identifier field_identifier type_identifier qualified_identifier destructor_name operator_name operator_cast "
     "template_function structured_binding_declarator primitive_type"
 )
@@ -30,7 +34,7 @@ _OPERATOR_NAME_PATTERN = re.compile(r"(?:^|::)\s*(?P<said>operator\b.*)$", re.S)
 def declared_name_node(node: Node | None) -> Node | None:
     """Returns the name that a C declarator declares: `f` in `int (*f[3])(void)`."""
     for _ in range(16):
-        if node is None or node.type in _NAME_NODES:
+        if node is None or node.type in _C_NAME_NODES:
             return node
         below = node.child_by_field_name("declarator")
         if below is None:
@@ -38,7 +42,7 @@ def declared_name_node(node: Node | None) -> Node | None:
                 (
                     child
                     for child in node.named_children
-                    if child.type.endswith("declarator") or child.type in _NAME_NODES
+                    if child.type.endswith("declarator") or child.type in _C_NAME_NODES
                 ),
                 None,
             )
@@ -46,7 +50,7 @@ def declared_name_node(node: Node | None) -> Node | None:
     return None
 
 
-def _declares_function(node: Node | None) -> bool:
+def _declares_c_function(node: Node | None) -> bool:
     """Returns whether a C declarator declares a function, such as `(*f(int))(char)`, and not a variable or a pointer to
     one."""
     while node is not None:
@@ -54,68 +58,68 @@ def _declares_function(node: Node | None) -> bool:
             inner = node.child_by_field_name("declarator")
             if inner is None or inner.type != "parenthesized_declarator":
                 return True
-            node = first_child(inner)
-            if node is not None and node.type in _NAME_NODES:
+            node = first_named_child(inner)
+            if node is not None and node.type in _C_NAME_NODES:
                 return True
             continue
-        node = node.child_by_field_name("declarator") or _inner_declarator(node)
+        node = node.child_by_field_name("declarator") or _inner_c_declarator(node)
     return False
 
 
-def _inner_declarator(node: Node) -> Node | None:
+def _inner_c_declarator(node: Node) -> Node | None:
     if node.type in ("reference_declarator", "attributed_declarator"):
         return next((child for child in node.named_children if child.type.endswith("declarator")), None)
     return None
 
 
-def _function(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_c_function(node: Node, place: NodeContext) -> list[NamedNode] | None:
     name = declared_name_node(node.child_by_field_name("declarator"))
     if name is None:
         return None
     if name.type == "operator_cast":
-        return [NamedNode(_conversion_name(place.text(name)))]
-    if name.type in ("identifier", "field_identifier") and place.text(name) in _RESERVED_WORDS:
+        return [NamedNode(_conversion_operator_name(place.text(name)))]
+    if name.type in ("identifier", "field_identifier") and place.text(name) in _C_RESERVED_WORDS:
         return None
     if (
         node.child_by_field_name("type") is None
-        and place.nearest_ancestor_type(*_BODY_NODES) == "compound_statement"
+        and place.nearest_ancestor_type(*_C_BODY_NODES) == "compound_statement"
     ):
         return None  # `for_each(item, list) {` in a body: a macro call
     return [NamedNode(name)]
 
 
-_BODY_NODES = word_set("compound_statement field_declaration_list declaration_list")
-_RESERVED_WORDS = word_set("if else for while switch do return sizeof defined catch")
+_C_BODY_NODES = word_set("compound_statement field_declaration_list declaration_list")
+_C_RESERVED_WORDS = word_set("if else for while switch do return sizeof defined catch")
 
 
 _NO_PARAMETERS_PATTERN = re.compile(r"\s*\(\s*(?:void)?\s*\)[\s\w&]*$")
 
 
-def _conversion_name(text: str) -> str:
+def _conversion_operator_name(text: str) -> str:
     """Returns the name of a C++ conversion operator without its parameters, such as `operator Action<R(A)>() const`."""
     return " ".join(_NO_PARAMETERS_PATTERN.sub("", text).split())
 
 
-def _declared_names(node: Node, place: NodeContext, variable: str) -> list[NamedNode] | None:
+def _name_c_declarators(node: Node, place: NodeContext, variable: str) -> list[NamedNode] | None:
     found: list[NamedNode] = []
     for declarator in node.children_by_field_name("declarator"):
         name = declared_name_node(declarator)
         if name is not None and name.type == "operator_cast":
-            found.append(NamedNode(_conversion_name(place.text(name)), "function"))
-        elif name is not None and place.text(name) not in _RESERVED_WORDS:
-            found.append(NamedNode(name, "function" if _declares_function(declarator) else variable))
+            found.append(NamedNode(_conversion_operator_name(place.text(name)), "function"))
+        elif name is not None and place.text(name) not in _C_RESERVED_WORDS:
+            found.append(NamedNode(name, "function" if _declares_c_function(declarator) else variable))
     return found or None
 
 
-def _declaration(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_c_declaration(node: Node, place: NodeContext) -> list[NamedNode] | None:
     return (
         None
         if place.nearest_ancestor_type("compound_statement")
-        else _declared_names(node, place, "variable")
+        else _name_c_declarators(node, place, "variable")
     )
 
 
-def _defined_type(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_c_type(node: Node, place: NodeContext) -> list[NamedNode] | None:
     if node.child_by_field_name("body") is None:
         return None
     name = node.child_by_field_name("name")
@@ -128,18 +132,18 @@ def _defined_type(node: Node, place: NodeContext) -> list[NamedNode] | None:
     return [NamedNode(name)]
 
 
-def _typedef(node: Node, place: NodeContext) -> list[Node] | None:
+def _name_c_typedef(node: Node, place: NodeContext) -> list[Node] | None:
     declarators = node.children_by_field_name("declarator")
     return [name for each in declarators if (name := declared_name_node(each)) is not None] or None
 
 
-def c_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
+def finish_c_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """Completes the symbols of a C or C++ source: functions of classes become methods; `A::b` is attached to A if A is
     in the same file."""
     drafts = add_macro_namespaces(drafts, source)
     for draft in drafts:
         if draft.kind == "function":
-            scope, last = _split_scope(draft.name)
+            scope, last = _split_cpp_scope(draft.name)
             draft.name = draft.name if scope else last
             above = drafts[draft.parent].kind if draft.parent >= 0 else ""
             if scope:
@@ -151,19 +155,19 @@ def c_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
             if last.lstrip().startswith("~") or draft.name == draft.scope + "::" + draft.scope:
                 draft.kind = "method"
     types = {"class", "struct", "union"}
-    drafts = attach_by_scope(without_symbols(drafts, _merge_typedef_bodies(drafts)), types)
+    drafts = attach_symbols_by_scope(remove_symbols(drafts, _merge_typedef_bodies(drafts)), types)
     for draft in drafts:
         if draft.scope and draft.parent >= 0 and drafts[draft.parent].kind in types:
-            draft.name = _split_scope(draft.name)[1]
+            draft.name = _split_cpp_scope(draft.name)[1]
     return drafts
 
 
-def _split_scope(name: str) -> tuple[str, str]:
+def _split_cpp_scope(name: str) -> tuple[str, str]:
     """Splits a C++ name into owner and name; the `::` in `operator std::string` separates no owner."""
     operator = _OPERATOR_NAME_PATTERN.search(name)
     if operator is not None:
         said = operator["said"]
-        own = " ".join(said.split()) if said.startswith("operator(") else _conversion_name(said)
+        own = " ".join(said.split()) if said.startswith("operator(") else _conversion_operator_name(said)
         return name[: operator.start()].strip(), own
     scope, _, last = name.rpartition("::")
     # After a macro that the grammar takes for the type, the type before the name is part of it.
@@ -183,16 +187,16 @@ def _merge_typedef_bodies(drafts: list[FoundSymbol]) -> list[int]:
 
 
 _C_RULES = {
-    "function_definition": NodeRule("function", _function),
-    "struct_specifier": NodeRule("struct", _defined_type),
-    "union_specifier": NodeRule("union", _defined_type),
-    "enum_specifier": NodeRule("enum", _defined_type),
+    "function_definition": NodeRule("function", _name_c_function),
+    "struct_specifier": NodeRule("struct", _name_c_type),
+    "union_specifier": NodeRule("union", _name_c_type),
+    "enum_specifier": NodeRule("enum", _name_c_type),
     "enumerator": NodeRule("enum member", is_leaf=True),
-    "field_declaration": NodeRule("field", lambda node, place: _declared_names(node, place, "field")),
-    "type_definition": NodeRule("type", _typedef),
-    "preproc_def": NodeRule("macro", is_leaf=True, body="value"),
-    "preproc_function_def": NodeRule("macro", is_leaf=True, body="value"),
-    "declaration": NodeRule("variable", _declaration),
+    "field_declaration": NodeRule("field", lambda node, place: _name_c_declarators(node, place, "field")),
+    "type_definition": NodeRule("type", _name_c_typedef),
+    "preproc_def": NodeRule("macro", is_leaf=True, body_field="value"),
+    "preproc_function_def": NodeRule("macro", is_leaf=True, body_field="value"),
+    "declaration": NodeRule("variable", _name_c_declaration),
 }
 _C_ENTERED_NODES = word_set(
     "translation_unit preproc_ifdef preproc_if preproc_else preproc_elif preproc_elifdef field_declaration_list "
@@ -201,7 +205,7 @@ _C_ENTERED_NODES = word_set(
 _MACRO_DEFINITION_WORDS = (DefinitionWord(b"define", re.compile(rb"^[ \t]*#[ \t]*define", re.M)),)
 
 
-def _definition_filter(here: AncestorTypes) -> tuple[DefinitionWord, ...] | None:
+def _c_definition_filter(here: AncestorTypes) -> tuple[DefinitionWord, ...] | None:
     """Restricts the search for symbols inside of C functions to macros."""
     is_body = here[0] == "function_definition" or (
         here[1] is not None and "function_definition" in here[1][0]
@@ -213,21 +217,21 @@ _C_MODIFIERS = word_set("static inline extern const volatile typedef register")
 
 C = Language(
     name="c",
-    rules=_C_RULES,
-    enter=_C_ENTERED_NODES,
-    imports={"preproc_include": "path"},
-    modifiers=_C_MODIFIERS,
+    node_rules=_C_RULES,
+    entered_nodes=_C_ENTERED_NODES,
+    import_rules={"preproc_include": "path"},
+    modifier_words=_C_MODIFIERS,
     has_type_before_name=True,
-    definition_filter=_definition_filter,
-    prepare=without_macros,
-    simplify=blank_wrappers,
-    finish=c_finish,
+    definition_filter=_c_definition_filter,
+    prepare_source=blank_macros,
+    simplify_source=blank_cpp_wrappers,
+    finish_symbols=finish_c_symbols,
 )
 
 _CPP_RULES = {
     **_C_RULES,
-    "class_specifier": NodeRule("class", _defined_type),
-    "namespace_definition": NodeRule("namespace", name_or_default("(anonymous)")),
+    "class_specifier": NodeRule("class", _name_c_type),
+    "namespace_definition": NodeRule("namespace", default_name_rule("(anonymous)")),
     "alias_declaration": NodeRule("type", is_leaf=True),
     "concept_definition": NodeRule("concept", is_leaf=True),
 }
@@ -239,17 +243,17 @@ def _cpp_language(name: str, called: str, extra: str = "") -> Language:
     return Language(
         name=name,
         display_name=called,
-        rules=_CPP_RULES,
-        enter=_CPP_ENTERED_NODES,
-        wrappers=word_set("template_declaration"),
-        imports={"preproc_include": "path"},
-        modifiers=_CPP_MODIFIERS | word_set(extra),
+        node_rules=_CPP_RULES,
+        entered_nodes=_CPP_ENTERED_NODES,
+        wrapper_nodes=word_set("template_declaration"),
+        import_rules={"preproc_include": "path"},
+        modifier_words=_CPP_MODIFIERS | word_set(extra),
         has_type_before_name=True,
-        definition_filter=_definition_filter,
-        prepare=without_macros,
-        simplify=blank_wrappers,
-        recover=recover_classes,
-        finish=c_finish,
+        definition_filter=_c_definition_filter,
+        prepare_source=blank_macros,
+        simplify_source=blank_cpp_wrappers,
+        recover_symbols=recover_lost_classes,
+        finish_symbols=finish_c_symbols,
     )
 
 

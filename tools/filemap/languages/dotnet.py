@@ -12,25 +12,25 @@ from tools.filemap.language_description import (
     NameRule,
     NodeContext,
     NodeRule,
-    first_child,
-    fixed_name,
-    last_child,
-    method_inside,
+    first_named_child,
+    fixed_name_rule,
+    last_named_child,
+    method_rule_inside,
     word_set,
 )
 from tools.filemap.one_line_text import first_doc_line
 
 
-def _csharp_fields(node: Node, place: NodeContext) -> list[Node] | None:
+def _name_csharp_fields(node: Node, place: NodeContext) -> list[Node] | None:
     parts = [part for part in node.named_children if part.type == "variable_declaration"]
     declarators = (
         each for part in parts for each in part.named_children if each.type == "variable_declarator"
     )
-    names = (each.child_by_field_name("name") or first_child(each) for each in declarators)
+    names = (each.child_by_field_name("name") or first_named_child(each) for each in declarators)
     return [name for name in names if name is not None] or None
 
 
-def _csharp_operator(field: str) -> NameRule:
+def _csharp_operator_rule(field: str) -> NameRule:
     def rule(node: Node, place: NodeContext) -> str | None:
         what = node.child_by_field_name(field)
         return f"operator {place.text(what)}" if what is not None else None
@@ -38,7 +38,7 @@ def _csharp_operator(field: str) -> NameRule:
     return rule
 
 
-def _csharp_parameter(node: Node, place: NodeContext) -> Node | None:
+def _name_csharp_parameter(node: Node, place: NodeContext) -> Node | None:
     """Names the parameters of a C# record, which are its properties."""
     is_property = place.ancestor_type(1) == "record_declaration"
     return node.child_by_field_name("name") if is_property else None
@@ -64,7 +64,7 @@ def _finish_csharp_symbols(drafts: list[FoundSymbol], source: bytes) -> list[Fou
 CSHARP = Language(
     name="csharp",
     display_name="C#",
-    rules={
+    node_rules={
         "namespace_declaration": NodeRule("namespace"),
         "file_scoped_namespace_declaration": NodeRule("namespace"),
         "class_declaration": NodeRule("class"),
@@ -77,34 +77,36 @@ CSHARP = Language(
         "method_declaration": NodeRule("method", is_leaf=True),
         "constructor_declaration": NodeRule("constructor", is_leaf=True),
         "destructor_declaration": NodeRule("method", is_leaf=True),
-        "property_declaration": NodeRule("property", is_leaf=True, body="accessors"),
-        "event_declaration": NodeRule("event", is_leaf=True, body="accessors"),
-        "indexer_declaration": NodeRule("property", fixed_name("this[]"), is_leaf=True, body="accessors"),
-        "operator_declaration": NodeRule("method", _csharp_operator("operator"), is_leaf=True),
-        "conversion_operator_declaration": NodeRule("method", _csharp_operator("type"), is_leaf=True),
-        "field_declaration": NodeRule("field", _csharp_fields, is_leaf=True),
-        "event_field_declaration": NodeRule("event", _csharp_fields, is_leaf=True),
-        "parameter": NodeRule("property", _csharp_parameter, is_leaf=True),
+        "property_declaration": NodeRule("property", is_leaf=True, body_field="accessors"),
+        "event_declaration": NodeRule("event", is_leaf=True, body_field="accessors"),
+        "indexer_declaration": NodeRule(
+            "property", fixed_name_rule("this[]"), is_leaf=True, body_field="accessors"
+        ),
+        "operator_declaration": NodeRule("method", _csharp_operator_rule("operator"), is_leaf=True),
+        "conversion_operator_declaration": NodeRule("method", _csharp_operator_rule("type"), is_leaf=True),
+        "field_declaration": NodeRule("field", _name_csharp_fields, is_leaf=True),
+        "event_field_declaration": NodeRule("event", _name_csharp_fields, is_leaf=True),
+        "parameter": NodeRule("property", _name_csharp_parameter, is_leaf=True),
         "local_function_statement": NodeRule("function", is_leaf=True),
     },
-    enter=word_set(
+    entered_nodes=word_set(
         "compilation_unit declaration_list enum_member_declaration_list preproc_if preproc_else preproc_elif "
         "global_statement parameter_list"
     ),
-    imports={"using_directive": lambda node, _place: last_child(node)},
-    modifiers=word_set(
+    import_rules={"using_directive": lambda node, _place: last_named_child(node)},
+    modifier_words=word_set(
         "public private protected internal static abstract sealed virtual override async partial readonly const extern "
         "unsafe new required volatile"
     ),
     exporting_modifiers=word_set("public"),
     has_type_before_name=True,
-    finish=_finish_csharp_symbols,
+    finish_symbols=_finish_csharp_symbols,
 )
 
 _SWIFT_KEYWORD_PATTERN = re.compile(r"\b(class|struct|enum|extension|actor)\b")
 
 
-def _swift_type(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_swift_type(node: Node, place: NodeContext) -> list[NamedNode] | None:
     name = node.child_by_field_name("name")
     if name is None:
         return None
@@ -113,18 +115,18 @@ def _swift_type(node: Node, place: NodeContext) -> list[NamedNode] | None:
     return [NamedNode(name, found[-1] if found else "class")]
 
 
-def _swift_cases(node: Node, place: NodeContext) -> list[Node] | None:
+def _name_swift_cases(node: Node, place: NodeContext) -> list[Node] | None:
     return [name for name in node.children_by_field_name("name") if name.type == "simple_identifier"] or None
 
 
-def _swift_property(node: Node, place: NodeContext) -> list[Node] | None:
+def _name_swift_property(node: Node, place: NodeContext) -> list[Node] | None:
     """Returns the names that a Swift property declares; in a protocol, `var` belongs to the pattern that has the
     name."""
     names = node.children_by_field_name("name")
     return [name.child_by_field_name("bound_identifier") or name for name in names] or None
 
 
-def _is_public(_draft: FoundSymbol, before: bytes) -> bool:
+def _is_public_in_swift(_draft: FoundSymbol, before: bytes) -> bool:
     return bool({b"public", b"open", b"package"} & set(before.split()))
 
 
@@ -137,40 +139,42 @@ def _finish_swift_symbols(drafts: list[FoundSymbol], _source: bytes) -> list[Fou
     return drafts
 
 
-def _without_unsafe(source: bytes, _watch: Deadline) -> bytes:
+def _blank_swift_unsafe(source: bytes, _watch: Deadline) -> bytes:
     """Blanks out `(unsafe)` of Swift's `nonisolated(unsafe) var`, which the grammar takes for a pattern."""
     return source.replace(b"nonisolated(unsafe)", b"nonisolated        ")
 
 
 SWIFT = Language(
     name="swift",
-    prepare=_without_unsafe,
-    rules={
-        "class_declaration": NodeRule("class", _swift_type),
+    prepare_source=_blank_swift_unsafe,
+    node_rules={
+        "class_declaration": NodeRule("class", _name_swift_type),
         "protocol_declaration": NodeRule("protocol"),
         "function_declaration": NodeRule(
-            "function", method_inside("class_body", "enum_class_body", "protocol_body"), is_leaf=True
+            "function", method_rule_inside("class_body", "enum_class_body", "protocol_body"), is_leaf=True
         ),
         "protocol_function_declaration": NodeRule("method", is_leaf=True),
-        "init_declaration": NodeRule("constructor", fixed_name("init"), is_leaf=True),
-        "deinit_declaration": NodeRule("method", fixed_name("deinit"), is_leaf=True),
-        "subscript_declaration": NodeRule("method", fixed_name("subscript"), is_leaf=True),
-        "property_declaration": NodeRule("property", _swift_property, is_leaf=True, body="computed_value"),
-        "protocol_property_declaration": NodeRule("property", _swift_property, is_leaf=True),
+        "init_declaration": NodeRule("constructor", fixed_name_rule("init"), is_leaf=True),
+        "deinit_declaration": NodeRule("method", fixed_name_rule("deinit"), is_leaf=True),
+        "subscript_declaration": NodeRule("method", fixed_name_rule("subscript"), is_leaf=True),
+        "property_declaration": NodeRule(
+            "property", _name_swift_property, is_leaf=True, body_field="computed_value"
+        ),
+        "protocol_property_declaration": NodeRule("property", _name_swift_property, is_leaf=True),
         "typealias_declaration": NodeRule("type", is_leaf=True),
         "associatedtype_declaration": NodeRule("type", is_leaf=True),
-        "enum_entry": NodeRule("enum member", _swift_cases, is_leaf=True),
+        "enum_entry": NodeRule("enum member", _name_swift_cases, is_leaf=True),
     },
-    enter=word_set("source_file class_body enum_class_body protocol_body statements"),
-    comments=word_set("comment multiline_comment"),
-    imports={"import_declaration": lambda node, _place: last_child(node)},
-    modifiers=word_set(
+    entered_nodes=word_set("source_file class_body enum_class_body protocol_body statements"),
+    comment_nodes=word_set("comment multiline_comment"),
+    import_rules={"import_declaration": lambda node, _place: last_named_child(node)},
+    modifier_words=word_set(
         "public private fileprivate internal open package static class final override mutating nonmutating lazy weak "
         "required convenience indirect async throws nonisolated dynamic"
     ),
-    export_rule=_is_public,
+    export_rule=_is_public_in_swift,
     has_decorators=True,
-    finish=_finish_swift_symbols,
+    finish_symbols=_finish_swift_symbols,
 )
 
 LANGUAGES = (CSHARP, SWIFT)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from tree_sitter import Node
 
 from tools.filemap.language_description import (
-    MAX_PACKED_LINE,
+    MAX_LINE_BYTES_OF_SCRIPTS,
     AncestorTypes,
     DefinitionWord,
     Language,
@@ -14,33 +14,33 @@ from tools.filemap.language_description import (
     NodeContext,
     NodeRule,
     child_of_type,
-    definition_words,
-    first_child,
+    first_named_child,
+    make_definition_words,
     word_set,
 )
-from tools.filemap.languages.routes import script_routes
+from tools.filemap.languages.web_routes import find_script_routes
 
-_FUNCTION_NODES = word_set("function_expression arrow_function generator_function function")
-_TOP_LEVEL_NODES = word_set(
+_JS_FUNCTION_NODES = word_set("function_expression arrow_function generator_function function")
+_JS_TOP_LEVEL_NODES = word_set(
     "program export_statement ambient_declaration statement_block internal_module module expression_statement"
 )
-_TEST_CALLS = word_set("describe it test suite context beforeEach afterEach beforeAll afterAll")
-_TEST_MODIFIERS = word_set(
+_JS_TEST_CALLS = word_set("describe it test suite context beforeEach afterEach beforeAll afterAll")
+_JS_TEST_MODIFIERS = word_set(
     "concurrent describe each failing fails fixme for only parallel sequential serial shuffle skip step todo"
 )
 """Words allowed after such a word and a dot; other calls are no tests."""
 
 
-_DEFINITION_WORDS = (
-    *definition_words(b"function", b"class", b"interface", b"namespace", b"module", b"enum", b"type"),
-    *definition_words(b"){", b") {", b"):", b") :"),
+_JS_DEFINITION_WORDS = (
+    *make_definition_words(b"function", b"class", b"interface", b"namespace", b"module", b"enum", b"type"),
+    *make_definition_words(b"){", b") {", b"):", b") :"),
     DefinitionWord(b")\n", re.compile(rb"\)\s*\{")),
     DefinitionWord(b")\r", re.compile(rb"\)\s*\{")),
     DefinitionWord(b"=>", re.compile(rb"\)\s*=>|=>\s*[{(]|[=:]\s*(?:async\s+)?[\w$]+\s*=>")),
 )
 """Words of definitions, unlike `items.map(item => item.name)`."""
-_NAMESPACE_NODES = word_set("internal_module module ambient_declaration")
-_BODY_NODES = word_set(
+_TS_NAMESPACE_NODES = word_set("internal_module module ambient_declaration")
+_JS_BODY_NODES = word_set(
     "function_declaration function_expression generator_function generator_function_declaration method_definition "
     "arrow_function arguments array assignment_expression await_expression binary_expression call_expression "
     "else_clause expression_statement finally_clause for_in_statement for_statement if_statement member_expression "
@@ -49,58 +49,60 @@ _BODY_NODES = word_set(
 )
 
 
-def _definition_filter(here: AncestorTypes) -> tuple[DefinitionWord, ...] | None:
+def _js_definition_filter(here: AncestorTypes) -> tuple[DefinitionWord, ...] | None:
     """Restricts the search for symbols inside of JavaScript bodies and expressions to definitions."""
     if here[0] == "statement_block":
-        return None if here[1] is not None and here[1][0] in _NAMESPACE_NODES else _DEFINITION_WORDS
-    return _DEFINITION_WORDS if here[0] in _BODY_NODES else None
+        return None if here[1] is not None and here[1][0] in _TS_NAMESPACE_NODES else _JS_DEFINITION_WORDS
+    return _JS_DEFINITION_WORDS if here[0] in _JS_BODY_NODES else None
 
 
-_VALUE_WRAPPER_NODES = word_set("parenthesized_expression as_expression satisfies_expression type_assertion")
+_JS_VALUE_WRAPPER_NODES = word_set(
+    "parenthesized_expression as_expression satisfies_expression type_assertion"
+)
 
 
-def _value_kind(value: Node | None) -> str:
+def _kind_of_js_value(value: Node | None) -> str:
     """Returns the kind of symbol that a JavaScript value defines, such as `function`; empty if none. Follows `a = b =
     function` and casts."""
     while value is not None:
-        if value.type in _FUNCTION_NODES:
+        if value.type in _JS_FUNCTION_NODES:
             return "function"
         if value.type == "class":
             return "class"
         if value.type == "assignment_expression":
             value = value.child_by_field_name("right")
-        elif value.type in _VALUE_WRAPPER_NODES:
-            value = first_child(value)
+        elif value.type in _JS_VALUE_WRAPPER_NODES:
+            value = first_named_child(value)
         else:
             return ""
     return ""
 
 
-_MAX_MEMBERS_CHECKED = 400
+_MAX_JS_MEMBERS_CHECKED = 400
 
 
-def _has_methods(node: Node | None) -> bool:
+def _has_js_methods(node: Node | None) -> bool:
     """Returns whether a JavaScript value is an object with functions, which the name of the value then owns."""
     if node is None or node.type != "object":
         return False
-    for child in node.named_children[:_MAX_MEMBERS_CHECKED]:
+    for child in node.named_children[:_MAX_JS_MEMBERS_CHECKED]:
         if child.type == "method_definition":
             return True
         if child.type == "pair":
             value = child.child_by_field_name("value")
-            if value is not None and (value.type in _FUNCTION_NODES or _has_methods(value)):
+            if value is not None and (value.type in _JS_FUNCTION_NODES or _has_js_methods(value)):
                 return True
     return False
 
 
-def _is_outside_functions(place: NodeContext) -> bool:
+def _is_outside_js_functions(place: NodeContext) -> bool:
     """Returns whether a JavaScript node is at the top of the file or of a namespace."""
     link = place.ancestors
     while link is not None:
         if link[0] == "statement_block":
-            if link[1] is None or link[1][0] not in _NAMESPACE_NODES:
+            if link[1] is None or link[1][0] not in _TS_NAMESPACE_NODES:
                 return False
-        elif link[0] not in _TOP_LEVEL_NODES and link[0] not in (
+        elif link[0] not in _JS_TOP_LEVEL_NODES and link[0] not in (
             "lexical_declaration",
             "variable_declaration",
         ):
@@ -109,27 +111,27 @@ def _is_outside_functions(place: NodeContext) -> bool:
     return True
 
 
-def _variable_symbols(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_js_variable(node: Node, place: NodeContext) -> list[NamedNode] | None:
     name = node.child_by_field_name("name")
     if name is None or name.type != "identifier":
         return None
     value = node.child_by_field_name("value")
-    kind = _value_kind(value)
+    kind = _kind_of_js_value(value)
     if kind:
         return [NamedNode(name, kind)]
-    if not _is_outside_functions(place) and not _has_methods(value):
+    if not _is_outside_js_functions(place) and not _has_js_methods(value):
         return None
     before = place.source[max(0, name.start_byte - 6) : name.start_byte]
     return [NamedNode(name, "constant" if before.startswith(b"const") else "variable")]
 
 
-def _assignment_symbols(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_js_assignment(node: Node, place: NodeContext) -> list[NamedNode] | None:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or left.type not in ("member_expression", "identifier", "subscript_expression"):
         return None
-    if left.type == "subscript_expression" and not _is_outside_functions(place):
+    if left.type == "subscript_expression" and not _is_outside_js_functions(place):
         return None
-    kind = _value_kind(right) or ("property" if _has_methods(right) else "")
+    kind = _kind_of_js_value(right) or ("property" if _has_js_methods(right) else "")
     if not kind:
         return None
     text = place.text(left)
@@ -142,69 +144,70 @@ def _assignment_symbols(node: Node, place: NodeContext) -> list[NamedNode] | Non
     return [NamedNode(left, kind)]
 
 
-_COMPONENT_SECTIONS = word_set("actions computed emits getters methods mutations props reducers watch")
+_JS_COMPONENT_SECTIONS = word_set("actions computed emits getters methods mutations props reducers watch")
 """Parts of a component or store whose functions are of one sort."""
 
 
-_MAX_KEY_BYTES = 100
+_MAX_JS_KEY_BYTES = 100
 
 
-def _property_symbols(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_js_property(node: Node, place: NodeContext) -> list[NamedNode] | None:
     key = node.child_by_field_name("key")
-    if key is None or key.end_byte - key.start_byte > _MAX_KEY_BYTES:
+    if key is None or key.end_byte - key.start_byte > _MAX_JS_KEY_BYTES:
         return None
     value = node.child_by_field_name("value")
     if value is not None and value.type == "object":
         name = place.text(key)
         return (
             [NamedNode(name, "property", name)]
-            if name in _COMPONENT_SECTIONS or _has_methods(value)
+            if name in _JS_COMPONENT_SECTIONS or _has_js_methods(value)
             else None
         )
-    kind = _value_kind(value)
+    kind = _kind_of_js_value(value)
     return [NamedNode(key, "method" if kind == "function" else kind)] if kind else None
 
 
-def _method_symbols(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_js_method(node: Node, place: NodeContext) -> list[NamedNode] | None:
     name = node.child_by_field_name("name")
     if name is None:
         return None
     return [NamedNode(name, "constructor" if place.text(name) == "constructor" else "method")]
 
 
-def _field_symbols(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_js_field(node: Node, place: NodeContext) -> list[NamedNode] | None:
     name = node.child_by_field_name("property") or node.child_by_field_name("name")
     if name is None:
         return None
     return [
         NamedNode(
-            name, "method" if _value_kind(node.child_by_field_name("value")) == "function" else "property"
+            name,
+            "method" if _kind_of_js_value(node.child_by_field_name("value")) == "function" else "property",
         )
     ]
 
 
-def _named_expression_symbols(node: Node, place: NodeContext) -> Node | None:
+def _name_js_function_expression(node: Node, place: NodeContext) -> Node | None:
     """Names JavaScript function expressions that have only their own name: callbacks, `export default`."""
-    return None if place.ancestor_type() in _NAMING_NODES else node.child_by_field_name("name")
+    return None if place.ancestor_type() in _JS_NAMING_NODES else node.child_by_field_name("name")
 
 
-_NAMING_NODES = word_set(
+_JS_NAMING_NODES = word_set(
     "variable_declarator assignment_expression pair public_field_definition field_definition"
 )
 
 
-def _default_export_symbols(node: Node, place: NodeContext) -> str | Node | None:
+def _name_js_default_export(node: Node, place: NodeContext) -> str | Node | None:
     return node.child_by_field_name("name") or (
         "default" if place.ancestor_type() == "export_statement" else None
     )
 
 
-_EXTENDING_CALLS = word_set(
+_JS_EXTENDING_CALLS = word_set(
     "Object.assign Object.defineProperties $.extend jQuery.extend _.extend _.assign extend assign"
 )
 
 
-def _call_symbols(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_js_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
     """Names JavaScript calls that define symbols: tests such as `describe("…", () => …)`,
     `Object.assign(Boat.prototype, {…})`, `export default defineX({…})`."""
     called = node.child_by_field_name("function")
@@ -214,16 +217,20 @@ def _call_symbols(node: Node, place: NodeContext) -> list[NamedNode] | None:
         return None
     word = place.text(called)
     arguments = node.child_by_field_name("arguments")
-    first = first_child(arguments) if arguments is not None else None
-    if word in _EXTENDING_CALLS and first is not None and first.type in ("identifier", "member_expression"):
+    first = first_named_child(arguments) if arguments is not None else None
+    if (
+        word in _JS_EXTENDING_CALLS
+        and first is not None
+        and first.type in ("identifier", "member_expression")
+    ):
         assert arguments is not None
-        is_owner = any(_has_methods(child) for child in arguments.named_children[1:4])
+        is_owner = any(_has_js_methods(child) for child in arguments.named_children[1:4])
         name = place.text(first)
         return [NamedNode(first, "property", f"{word}({name}, …)")] if is_owner and len(name) <= 100 else None
-    if place.ancestor_type() == "export_statement" and _has_methods(first):
+    if place.ancestor_type() == "export_statement" and _has_js_methods(first):
         return [NamedNode("default", "constant", f"{word}(…)")]
     first_word, *modes = word.split(".")
-    if first_word not in _TEST_CALLS or not _TEST_MODIFIERS.issuperset(modes):
+    if first_word not in _JS_TEST_CALLS or not _JS_TEST_MODIFIERS.issuperset(modes):
         return None
     if first is None or first.type not in ("string", "template_string"):
         return None
@@ -231,43 +238,43 @@ def _call_symbols(node: Node, place: NodeContext) -> list[NamedNode] | None:
     return [NamedNode(f"{word} {label}", "test", f"{word} {label}")]
 
 
-def _default_object_symbols(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_js_default_object(node: Node, place: NodeContext) -> list[NamedNode] | None:
     """Names the JavaScript object of `export default {…}`, if it has methods."""
-    if place.ancestor_type() != "export_statement" or not _has_methods(node):
+    if place.ancestor_type() != "export_statement" or not _has_js_methods(node):
         return None
     return [NamedNode("default", "constant", "default")]
 
 
-def _type_member_symbols(node: Node, place: NodeContext) -> Node | None:
+def _name_ts_type_member(node: Node, place: NodeContext) -> Node | None:
     """Names members of TypeScript interfaces and object types, but not of types inside a signature."""
     above, owner = place.ancestor_type(), place.ancestor_type(1)
     is_whole = above == "object_type" and owner in ("type_alias_declaration", "interface_declaration")
     return node.child_by_field_name("name") if is_whole or above in ("interface_body", "class_body") else None
 
 
-def _enum_member_symbols(node: Node, place: NodeContext) -> Node | None:
+def _name_ts_enum_member(node: Node, place: NodeContext) -> Node | None:
     return node if place.ancestor_type() == "enum_body" else None
 
 
-def _global_block_symbols(node: Node, place: NodeContext) -> str | None:
+def _name_ts_global_block(node: Node, place: NodeContext) -> str | None:
     """Names TypeScript's block `declare global { … }`."""
     return "global" if child_of_type(node, "statement_block") is not None else None
 
 
 _JS_RULES = {
-    "function_declaration": NodeRule("function", _default_export_symbols),
-    "generator_function_declaration": NodeRule("function", _default_export_symbols),
-    "function_expression": NodeRule("function", _named_expression_symbols),
-    "generator_function": NodeRule("function", _named_expression_symbols),
-    "class_declaration": NodeRule("class", _default_export_symbols),
-    "class": NodeRule("class", _named_expression_symbols),
-    "method_definition": NodeRule("method", _method_symbols),
-    "field_definition": NodeRule("property", _field_symbols, value="value"),
-    "variable_declarator": NodeRule("variable", _variable_symbols, value="value"),
-    "assignment_expression": NodeRule("function", _assignment_symbols, value="right"),
-    "pair": NodeRule("method", _property_symbols, value="value"),
-    "call_expression": NodeRule("test", _call_symbols),
-    "object": NodeRule("constant", _default_object_symbols),
+    "function_declaration": NodeRule("function", _name_js_default_export),
+    "generator_function_declaration": NodeRule("function", _name_js_default_export),
+    "function_expression": NodeRule("function", _name_js_function_expression),
+    "generator_function": NodeRule("function", _name_js_function_expression),
+    "class_declaration": NodeRule("class", _name_js_default_export),
+    "class": NodeRule("class", _name_js_function_expression),
+    "method_definition": NodeRule("method", _name_js_method),
+    "field_definition": NodeRule("property", _name_js_field, value_field="value"),
+    "variable_declarator": NodeRule("variable", _name_js_variable, value_field="value"),
+    "assignment_expression": NodeRule("function", _name_js_assignment, value_field="right"),
+    "pair": NodeRule("method", _name_js_property, value_field="value"),
+    "call_expression": NodeRule("test", _name_js_call),
+    "object": NodeRule("constant", _name_js_default_object),
 }
 _JS_ENTERED_NODES = word_set(
     "program export_statement lexical_declaration variable_declaration statement_block class_body "
@@ -289,16 +296,16 @@ _TS_RULES = {
     "interface_declaration": NodeRule("interface"),
     "type_alias_declaration": NodeRule("type"),
     "enum_declaration": NodeRule("enum"),
-    "public_field_definition": NodeRule("property", _field_symbols, value="value"),
+    "public_field_definition": NodeRule("property", _name_js_field, value_field="value"),
     "abstract_method_signature": NodeRule("method", is_leaf=True),
-    "method_signature": NodeRule("method", _type_member_symbols, is_leaf=True),
-    "property_signature": NodeRule("property", _type_member_symbols, is_leaf=True),
-    "function_signature": NodeRule("function", _default_export_symbols, is_leaf=True),
+    "method_signature": NodeRule("method", _name_ts_type_member, is_leaf=True),
+    "property_signature": NodeRule("property", _name_ts_type_member, is_leaf=True),
+    "function_signature": NodeRule("function", _name_js_default_export, is_leaf=True),
     "internal_module": NodeRule("namespace"),
     "module": NodeRule("module"),
-    "ambient_declaration": NodeRule("module", _global_block_symbols),
+    "ambient_declaration": NodeRule("module", _name_ts_global_block),
     "enum_assignment": NodeRule("enum member"),
-    "property_identifier": NodeRule("enum member", _enum_member_symbols, is_leaf=True),
+    "property_identifier": NodeRule("enum member", _name_ts_enum_member, is_leaf=True),
 }
 _TS_ENTERED_NODES = _JS_ENTERED_NODES | word_set(
     "ambient_declaration interface_body object_type enum_body non_null_expression type_assertion"
@@ -318,17 +325,19 @@ def _script_language(
         name=name,
         display_name=called,
         grammar_name=parsed_as,
-        rules=rules,
-        enter=enter,
-        wrappers=word_set("export_statement ambient_declaration lexical_declaration variable_declaration"),
-        imports={"import_statement": "source"},
-        modifiers=modifiers,
-        definition_filter=_definition_filter,
-        max_line_bytes=MAX_PACKED_LINE,
+        node_rules=rules,
+        entered_nodes=enter,
+        wrapper_nodes=word_set(
+            "export_statement ambient_declaration lexical_declaration variable_declaration"
+        ),
+        import_rules={"import_statement": "source"},
+        modifier_words=modifiers,
+        definition_filter=_js_definition_filter,
+        max_outlined_line_bytes=MAX_LINE_BYTES_OF_SCRIPTS,
         exporting_modifiers=word_set("export"),
         has_decorators=True,
-        between=word_set("decorator"),
-        routes=script_routes,
+        attribute_nodes=word_set("decorator"),
+        find_routes=find_script_routes,
     )
 
 

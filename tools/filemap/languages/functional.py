@@ -15,34 +15,38 @@ from tools.filemap.language_description import (
     NamedNode,
     NodeContext,
     NodeRule,
+    child_name_rule,
     child_of_type,
-    definition_words,
-    first_child,
-    first_of_types,
-    header_line,
-    last_child,
+    first_line_of_node,
+    first_named_child,
+    last_named_child,
+    make_definition_words,
     word_set,
 )
 from tools.filemap.languages.doc_comments import attach_elixir_docs
-from tools.filemap.symbol_lists import in_file_order, merge_clauses, without_symbols
+from tools.filemap.symbol_lists import merge_function_clauses, remove_symbols, sort_in_file_order
 
-_STRING_TOKENS = rb'"(?:[^"\\]|\\.)*"' + rb"|'(?:[^'\\\n]|\\.)*'"
-_OTHER_TOKENS = rb"<<|>>|[()\[\]{},]|[\w@]+|[^\s\w]"
-_ERLANG_TOKENS_PATTERN = re.compile(_STRING_TOKENS + rb"|\$\\?.|(?P<remark>%[^\n]*)|" + _OTHER_TOKENS, re.S)
-_ELIXIR_TOKENS_PATTERN = re.compile(_STRING_TOKENS + rb"|\?\\?.|(?P<remark>#[^\n]*)|" + _OTHER_TOKENS, re.S)
+_STRING_TOKEN_REGEX = rb'"(?:[^"\\]|\\.)*"' + rb"|'(?:[^'\\\n]|\\.)*'"
+_OTHER_TOKEN_REGEX = rb"<<|>>|[()\[\]{},]|[\w@]+|[^\s\w]"
+_ERLANG_TOKENS_PATTERN = re.compile(
+    _STRING_TOKEN_REGEX + rb"|\$\\?.|(?P<remark>%[^\n]*)|" + _OTHER_TOKEN_REGEX, re.S
+)
+_ELIXIR_TOKENS_PATTERN = re.compile(
+    _STRING_TOKEN_REGEX + rb"|\?\\?.|(?P<remark>#[^\n]*)|" + _OTHER_TOKEN_REGEX, re.S
+)
 _OPENING_BRACKETS, _CLOSING_BRACKETS = (
     frozenset((b"(", b"[", b"{", b"<<")),
     frozenset((b")", b"]", b"}", b">>")),
 )
-_MAX_CLAUSE_HEAD = 4000
+_MAX_CLAUSE_HEAD_BYTES = 4000
 
 
-def _is_same_function(before: FoundSymbol, after: FoundSymbol) -> bool:
+def _is_same_name_and_kind(before: FoundSymbol, after: FoundSymbol) -> bool:
     kinds = ("function", "signature", "spec", "macro")
     return before.kind in kinds and after.kind in kinds and before.name.strip("()") == after.name.strip("()")
 
 
-def _haskell_name(node: Node, place: NodeContext) -> Node | None:
+def _name_haskell_binding(node: Node, place: NodeContext) -> Node | None:
     name = node.child_by_field_name("name")
     if name is not None:
         return name
@@ -50,7 +54,7 @@ def _haskell_name(node: Node, place: NodeContext) -> Node | None:
     return infix.child_by_field_name("operator") if infix is not None else None
 
 
-def _haskell_signature(node: Node, place: NodeContext) -> list[Node] | None:
+def _name_haskell_signature(node: Node, place: NodeContext) -> list[Node] | None:
     name = node.child_by_field_name("name")
     if name is not None:
         return [name]
@@ -58,28 +62,28 @@ def _haskell_signature(node: Node, place: NodeContext) -> list[Node] | None:
     return names.named_children if names is not None else None
 
 
-def _haskell_instance(node: Node, place: NodeContext) -> str:
-    line = header_line(node, place, 120, until=" where")
+def _name_haskell_instance(node: Node, place: NodeContext) -> str:
+    line = first_line_of_node(node, place, 120, until=" where")
     return line.removeprefix("instance").strip()
 
 
-def _haskell_foreign(node: Node, place: NodeContext) -> Node | None:
+def _name_haskell_foreign(node: Node, place: NodeContext) -> Node | None:
     signature = node.child_by_field_name("signature")
     return signature.child_by_field_name("name") if signature is not None else None
 
 
-def _haskell_constructor(node: Node, place: NodeContext) -> Node | None:
+def _name_haskell_constructor(node: Node, place: NodeContext) -> Node | None:
     names = (part.child_by_field_name("name") for part in node.named_children)
     return next(filter(None, names), None)
 
 
-def _haskell_field(node: Node, place: NodeContext) -> list[Node] | None:
+def _name_haskell_field(node: Node, place: NodeContext) -> list[Node] | None:
     return [each for each in node.children_by_field_name("name") if each.type == "field_name"] or None
 
 
-def _merge_signatures(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
+def _merge_type_signatures(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
     """Merges a Haskell or Elm type signature with the equations or the definition below it."""
-    joined = merge_clauses(drafts, _is_same_function)
+    joined = merge_function_clauses(drafts, _is_same_name_and_kind)
     for draft in joined:
         if draft.kind == "signature":
             draft.kind = "function"
@@ -88,31 +92,31 @@ def _merge_signatures(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSy
 
 HASKELL = Language(
     name="haskell",
-    rules={
+    node_rules={
         "type_synomym": NodeRule("type", is_leaf=True),
         "type_family": NodeRule("type", is_leaf=True),
-        "data_type": NodeRule("type", body="constructors"),
-        "newtype": NodeRule("type", body="constructor"),
-        "class": NodeRule("class", body="declarations"),
-        "instance": NodeRule("instance", _haskell_instance, body="declarations"),
-        "function": NodeRule("function", _haskell_name, is_leaf=True, body="match"),
-        "bind": NodeRule("function", _haskell_name, is_leaf=True, body="match"),
-        "signature": NodeRule("signature", _haskell_signature, is_leaf=True),
-        "foreign_import": NodeRule("function", _haskell_foreign, is_leaf=True),
-        "data_constructor": NodeRule("constructor", _haskell_constructor),
-        "field": NodeRule("field", _haskell_field, is_leaf=True),
+        "data_type": NodeRule("type", body_field="constructors"),
+        "newtype": NodeRule("type", body_field="constructor"),
+        "class": NodeRule("class", body_field="declarations"),
+        "instance": NodeRule("instance", _name_haskell_instance, body_field="declarations"),
+        "function": NodeRule("function", _name_haskell_binding, is_leaf=True, body_field="match"),
+        "bind": NodeRule("function", _name_haskell_binding, is_leaf=True, body_field="match"),
+        "signature": NodeRule("signature", _name_haskell_signature, is_leaf=True),
+        "foreign_import": NodeRule("function", _name_haskell_foreign, is_leaf=True),
+        "data_constructor": NodeRule("constructor", _name_haskell_constructor),
+        "field": NodeRule("field", _name_haskell_field, is_leaf=True),
     },
-    enter=word_set(
+    entered_nodes=word_set(
         "haskell imports declarations class_declarations instance_declarations data_constructors top_splice record "
         "fields newtype_constructor"
     ),
-    comments=word_set("comment haddock"),
-    imports={"import": "module"},
-    finish=_merge_signatures,
+    comment_nodes=word_set("comment haddock"),
+    import_rules={"import": "module"},
+    finish_symbols=_merge_type_signatures,
 )
 
 
-def _ocaml_binding(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_ocaml_binding(node: Node, place: NodeContext) -> list[NamedNode] | None:
     pattern = node.child_by_field_name("pattern")
     if pattern is not None and pattern.type == "string":  # `let%test "…" = …`
         said = f"test {place.text(pattern)[1:-1]}"
@@ -127,8 +131,8 @@ def _ocaml_binding(node: Node, place: NodeContext) -> list[NamedNode] | None:
     return [NamedNode(pattern, "function" if is_function else "value")]
 
 
-def _ocaml_exception(node: Node, place: NodeContext) -> Node | None:
-    inner = first_child(node)
+def _name_ocaml_exception(node: Node, place: NodeContext) -> Node | None:
+    inner = first_named_child(node)
     return child_of_type(inner, "constructor_name") if inner is not None else None
 
 
@@ -144,7 +148,7 @@ _OCAML_ATTRIBUTE_PATTERN = re.compile(rb"\[@\s*[a-z](?:[^\[\]\"]|\"(?:[^\"\\]|\\
 _NOT_BLANK_PATTERN = re.compile(rb"[^\s]")
 
 
-def _without_attributes(source: bytes, _watch: Deadline) -> bytes:
+def _blank_ocaml_attributes(source: bytes, _watch: Deadline) -> bytes:
     """Blanks out attributes of OCaml expressions, which may be where the grammar allows none; `[@@…]` ends its
     declaration."""
     if b"[@" not in source:
@@ -156,44 +160,44 @@ def _ocaml_language(name: str, called: str) -> Language:
     return Language(
         name=name,
         display_name=called,
-        rules={
-            "let_binding": NodeRule("function", _ocaml_binding, is_leaf=True),
+        node_rules={
+            "let_binding": NodeRule("function", _name_ocaml_binding, is_leaf=True),
             "type_binding": NodeRule("type"),
-            "exception_definition": NodeRule("exception", _ocaml_exception, is_leaf=True),
-            "module_binding": NodeRule("module", first_of_types("module_name")),
-            "module_type_definition": NodeRule("interface", first_of_types("module_type_name")),
-            "class_binding": NodeRule("class", first_of_types("class_name")),
-            "class_type_binding": NodeRule("class", first_of_types("class_type_name")),
-            "method_definition": NodeRule("method", first_of_types("method_name"), is_leaf=True),
-            "method_specification": NodeRule("method", first_of_types("method_name"), is_leaf=True),
+            "exception_definition": NodeRule("exception", _name_ocaml_exception, is_leaf=True),
+            "module_binding": NodeRule("module", child_name_rule("module_name")),
+            "module_type_definition": NodeRule("interface", child_name_rule("module_type_name")),
+            "class_binding": NodeRule("class", child_name_rule("class_name")),
+            "class_type_binding": NodeRule("class", child_name_rule("class_type_name")),
+            "method_definition": NodeRule("method", child_name_rule("method_name"), is_leaf=True),
+            "method_specification": NodeRule("method", child_name_rule("method_name"), is_leaf=True),
             "instance_variable_definition": NodeRule(
-                "field", first_of_types("instance_variable_name"), is_leaf=True
+                "field", child_name_rule("instance_variable_name"), is_leaf=True
             ),
             "external": NodeRule(
-                "function", first_of_types("value_name", "parenthesized_operator"), is_leaf=True
+                "function", child_name_rule("value_name", "parenthesized_operator"), is_leaf=True
             ),
             "value_specification": NodeRule(
-                "function", first_of_types("value_name", "parenthesized_operator"), is_leaf=True
+                "function", child_name_rule("value_name", "parenthesized_operator"), is_leaf=True
             ),
-            "field_declaration": NodeRule("field", first_of_types("field_name"), is_leaf=True),
-            "constructor_declaration": NodeRule("constructor", first_of_types("constructor_name")),
+            "field_declaration": NodeRule("field", child_name_rule("field_name"), is_leaf=True),
+            "constructor_declaration": NodeRule("constructor", child_name_rule("constructor_name")),
         },
-        enter=word_set(
+        entered_nodes=word_set(
             "compilation_unit value_definition type_definition module_definition structure signature functor "
             "class_definition class_type_definition object_expression class_body_type record_declaration "
             "variant_declaration module_type_constraint include_module functor_application "
             "module_parameter module_application typed_module_expression parenthesized_module_expression "
             "let_open_expression item_extension attribute_payload"
         ),
-        prepare=_without_attributes,
-        wrappers=word_set("value_definition type_definition module_definition class_definition"),
-        imports={"open_module": first_of_types("module_path")},
-        finish=_finish_ocaml_symbols,
-        modifiers=word_set("rec virtual private mutable"),
+        prepare_source=_blank_ocaml_attributes,
+        wrapper_nodes=word_set("value_definition type_definition module_definition class_definition"),
+        import_rules={"open_module": child_name_rule("module_path")},
+        finish_symbols=_finish_ocaml_symbols,
+        modifier_words=word_set("rec virtual private mutable"),
     )
 
 
-_ELIXIR_DEFINITIONS = {
+_SYMBOL_KIND_BY_ELIXIR_MACRO = {
     "defmodule": "module", "defprotocol": "protocol", "defimpl": "implementation", "def": "function",
     "defp": "function", "defmacro": "macro", "defmacrop": "macro", "defguard": "macro", "defguardp": "macro",
     "defdelegate": "function", "defstruct": "struct", "defexception": "exception", "test": "test",
@@ -201,18 +205,18 @@ _ELIXIR_DEFINITIONS = {
 }  # fmt: skip
 
 
-def _elixir_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_elixir_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
     target = node.child_by_field_name("target")
     if target is None or target.type != "identifier":
         return None
     word = place.text(target)
-    kind = _ELIXIR_DEFINITIONS.get(word)
+    kind = _SYMBOL_KIND_BY_ELIXIR_MACRO.get(word)
     if not kind:
         return None
     arguments = child_of_type(node, "arguments")
-    first = first_child(arguments) if arguments is not None else None
+    first = first_named_child(arguments) if arguments is not None else None
     if word in ("defstruct", "defexception"):
-        return [NamedNode(word.removeprefix("def"), kind, header_line(node, place, until=""))]
+        return [NamedNode(word.removeprefix("def"), kind, first_line_of_node(node, place, until=""))]
     if first is None:
         return None
     if kind == "implementation" and arguments is not None:
@@ -224,28 +228,28 @@ def _elixir_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
         label = place.text(first).strip('"')
         return [NamedNode(f"{word} {label}", kind, f"{word} {label}")]
     head = " ".join(place.text(first).split())[:160]
-    return [NamedNode(_elixir_name(first, place), kind, head)] if head else None
+    return [NamedNode(_find_elixir_function_name(first, place), kind, head)] if head else None
 
 
-_ELIXIR_ATTRIBUTES = {
+_SYMBOL_KIND_BY_ELIXIR_ATTRIBUTE = {
     "type": "type", "typep": "type", "opaque": "type", "callback": "callback", "macrocallback": "callback",
 }  # fmt: skip
 
 
-def _elixir_attribute(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_elixir_attribute(node: Node, place: NodeContext) -> list[NamedNode] | None:
     """Names Elixir's attributes that declare something: `@type name :: …` and `@callback name(…) :: …`."""
     call = node.child_by_field_name("operand")
     target = call.child_by_field_name("target") if call is not None else None
-    kind = _ELIXIR_ATTRIBUTES.get(place.text(target)) if target is not None else None
+    kind = _SYMBOL_KIND_BY_ELIXIR_ATTRIBUTE.get(place.text(target)) if target is not None else None
     arguments = child_of_type(call, "arguments") if call is not None and kind else None
-    first = first_child(arguments) if arguments is not None else None
+    first = first_named_child(arguments) if arguments is not None else None
     if kind is None or first is None:
         return None
     head = " ".join(place.text(first).split("::")[0].split())[:160]
-    return [NamedNode(_elixir_name(first, place), kind, head)]
+    return [NamedNode(_find_elixir_function_name(first, place), kind, head)]
 
 
-def _elixir_name(node: Node, place: NodeContext) -> Node | str:
+def _find_elixir_function_name(node: Node, place: NodeContext) -> Node | str:
     """Returns the name of an Elixir function from its head with guards, defaults and arguments; for an operator, the
     operator."""
     for _ in range(4):
@@ -260,7 +264,7 @@ def _elixir_name(node: Node, place: NodeContext) -> Node | str:
         if node.type == "unary_operator":
             return node.child_by_field_name("operator") or node
         if node.type == "block" and node.named_child_count == 1:  # in parentheses
-            node = first_child(node) or node
+            node = first_named_child(node) or node
             continue
         target = node.child_by_field_name("target") if node.type == "call" else None
         if target is None or place.text(target) == "unquote":
@@ -276,13 +280,13 @@ def _finish_elixir_symbols(drafts: list[FoundSymbol], source: bytes) -> list[Fou
         if draft.kind in ("function", "macro", "type", "callback") and not word.endswith(b"p"):
             draft.modifiers = ("exported",)
     return attach_elixir_docs(
-        merge_clauses(drafts, _same_function_check(source, _ELIXIR_TOKENS_PATTERN)), source
+        merge_function_clauses(drafts, _make_same_function_check(source, _ELIXIR_TOKENS_PATTERN)), source
     )
 
 
 _ELIXIR_DEFINITION_WORDS = (
     DefinitionWord(b"def", re.compile(rb"\bdef[a-z]*[ (]")),
-    *definition_words(b"@type", b"@opaque", b"@callback", b"@macrocallback", b'test "', b'describe "'),
+    *make_definition_words(b"@type", b"@opaque", b"@callback", b"@macrocallback", b'test "', b'describe "'),
 )
 
 
@@ -294,43 +298,43 @@ def _elixir_definition_filter(here: AncestorTypes) -> tuple[DefinitionWord, ...]
 
 ELIXIR = Language(
     name="elixir",
-    rules={
-        "call": NodeRule("function", _elixir_call),
-        "unary_operator": NodeRule("type", _elixir_attribute, is_leaf=True),
+    node_rules={
+        "call": NodeRule("function", _name_elixir_call),
+        "unary_operator": NodeRule("type", _name_elixir_attribute, is_leaf=True),
     },
-    enter=word_set("source do_block else_block binary_operator stab_clause body"),
+    entered_nodes=word_set("source do_block else_block binary_operator stab_clause body"),
     definition_filter=_elixir_definition_filter,
-    finish=_finish_elixir_symbols,
+    finish_symbols=_finish_elixir_symbols,
 )
 
 
-def _erlang_function(node: Node, place: NodeContext) -> Node | None:
+def _name_erlang_function(node: Node, place: NodeContext) -> Node | None:
     clause = node.child_by_field_name("clause")
     return clause.child_by_field_name("name") if clause is not None else None
 
 
-def _erlang_macro(node: Node, place: NodeContext) -> Node | None:
+def _name_erlang_macro(node: Node, place: NodeContext) -> Node | None:
     left = node.child_by_field_name("lhs")
     return left.child_by_field_name("name") if left is not None else None
 
 
-def _erlang_type(node: Node, place: NodeContext) -> Node | None:
+def _name_erlang_type(node: Node, place: NodeContext) -> Node | None:
     name = node.child_by_field_name("name")
     return (name.child_by_field_name("name") or name) if name is not None else None
 
 
 def _finish_erlang_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """Completes Erlang symbols: merges the clauses of a function with its spec, for each arity."""
-    drafts = in_file_order(drafts)
+    drafts = sort_in_file_order(drafts)
     specs: list[int] = []
     for index, (spec, draft) in enumerate(pairwise(drafts)):
         if spec.kind == "spec" and draft.kind == "function" and spec.name == draft.name:
-            draft.lead_row, draft.doc = spec.start_row, draft.doc or spec.doc
+            draft.decorator_row, draft.doc = spec.start_row, draft.doc or spec.doc
             specs.append(index)
-    joined = merge_clauses(
-        without_symbols(drafts, specs), _same_function_check(source, _ERLANG_TOKENS_PATTERN)
+    joined = merge_function_clauses(
+        remove_symbols(drafts, specs), _make_same_function_check(source, _ERLANG_TOKENS_PATTERN)
     )
-    exported = _exported_erlang_names(source)
+    exported = _find_exported_erlang_names(source)
     for draft in joined:
         if draft.kind != "macro":
             draft.signature = draft.signature.split(" ->")[0].rstrip("). ")
@@ -341,7 +345,7 @@ def _finish_erlang_symbols(drafts: list[FoundSymbol], source: bytes) -> list[Fou
     return joined
 
 
-def _exported_erlang_names(source: bytes) -> set[str]:
+def _find_exported_erlang_names(source: bytes) -> set[str]:
     lists = re.findall(rb"^-export\(\[([^\]]*)\]", source, re.M)
     return {
         part.split("/")[0].strip() for each in lists for part in each.decode("utf-8", "replace").split(",")
@@ -350,22 +354,22 @@ def _exported_erlang_names(source: bytes) -> set[str]:
 
 ERLANG = Language(
     name="erlang",
-    rules={
+    node_rules={
         "module_attribute": NodeRule("module", is_leaf=True),
         "record_decl": NodeRule("record", is_leaf=True),
-        "pp_define": NodeRule("macro", _erlang_macro, is_leaf=True),
-        "type_alias": NodeRule("type", _erlang_type, is_leaf=True),
-        "opaque": NodeRule("type", _erlang_type, is_leaf=True),
+        "pp_define": NodeRule("macro", _name_erlang_macro, is_leaf=True),
+        "type_alias": NodeRule("type", _name_erlang_type, is_leaf=True),
+        "opaque": NodeRule("type", _name_erlang_type, is_leaf=True),
         "spec": NodeRule("spec", "fun", is_leaf=True),
         "callback": NodeRule("callback", "fun", is_leaf=True),
-        "fun_decl": NodeRule("function", _erlang_function, is_leaf=True),
+        "fun_decl": NodeRule("function", _name_erlang_function, is_leaf=True),
     },
-    enter=word_set("source_file"),
-    imports={"import_attribute": "module", "pp_include": "file", "pp_include_lib": "file"},
-    finish=_finish_erlang_symbols,
+    entered_nodes=word_set("source_file"),
+    import_rules={"import_attribute": "module", "pp_include": "file", "pp_include_lib": "file"},
+    finish_symbols=_finish_erlang_symbols,
 )
 
-_LISP_DEFINITIONS = {
+_SYMBOL_KIND_BY_LISP_FORM = {
     "defn": "function", "defn-": "function", "def": "variable", "defmacro": "macro", "defprotocol": "protocol",
     "defrecord": "class", "deftype": "class", "defmulti": "function", "defmethod": "method", "defonce": "variable",
     "ns": "namespace", "deftest": "test", "definline": "function", "definterface": "interface",
@@ -377,35 +381,37 @@ _LISP_METHOD_OWNERS = word_set("defprotocol defrecord deftype definterface exten
 _LISP_COMMENT_NODES = word_set("comment dis_expr gap")
 
 
-def _lisp_definition(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_lisp_definition(node: Node, place: NodeContext) -> list[NamedNode] | None:
     if place.ancestor_type() == "list_lit":
-        return _lisp_method(node, place)
+        return _name_lisp_method(node, place)
     parts = [child for child in node.named_children[:8] if child.type not in _LISP_COMMENT_NODES]
     if len(parts) < 2 or parts[0].type != "sym_lit":
         return None
     head = place.text(parts[0])
     plain = head.split("/")[-1]
-    kind = _LISP_DEFINITIONS.get(plain, "variable" if plain.startswith("def") and len(plain) > 3 else "")
+    kind = _SYMBOL_KIND_BY_LISP_FORM.get(
+        plain, "variable" if plain.startswith("def") and len(plain) > 3 else ""
+    )
     if not kind:
         return None
     name = parts[1]
     if name.type == "sym_lit":
-        name = last_child(name) or name
+        name = last_named_child(name) or name
     if name.type not in ("sym_name", "sym_lit", "kwd_lit"):
         return None
     shown = place.text(name)
     if plain == "defmethod" and len(parts) > 2:
         shown += " " + " ".join(place.text(parts[2]).split())[:40]
-    signature = _lisp_arguments(parts, place) if kind in ("function", "macro", "method") else ""
+    signature = _lisp_arguments_text(parts, place) if kind in ("function", "macro", "method") else ""
     return [NamedNode(shown if plain == "defmethod" else name, kind, f"{shown}{signature}")]
 
 
-def _lisp_method(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_lisp_method(node: Node, place: NodeContext) -> list[NamedNode] | None:
     """Names a Clojure method: `(name [this] …)` inside a protocol, record or type."""
     link = place.ancestors
     if link is None or (link[1] is not None and link[1][0] == "list_lit"):
         return None
-    head = first_child(node.parent) if node.parent is not None else None
+    head = first_named_child(node.parent) if node.parent is not None else None
     if head is None or place.text(head).split("/")[-1] not in _LISP_METHOD_OWNERS:
         return None
     parts = node.named_children[:3]
@@ -414,42 +420,42 @@ def _lisp_method(node: Node, place: NodeContext) -> list[NamedNode] | None:
     return [NamedNode(parts[0], "method", f"{place.text(parts[0])} {place.text(parts[1])}"[:120])]
 
 
-def _lisp_arguments(parts: list[Node], place: NodeContext) -> str:
+def _lisp_arguments_text(parts: list[Node], place: NodeContext) -> str:
     for part in parts[2:6]:
         if part.type == "vec_lit":
             return " " + " ".join(place.text(part).split())[:100]
         if part.type == "list_lit" and part.named_child_count:
-            first = first_child(part)
+            first = first_named_child(part)
             return " " + " ".join(place.text(first).split())[:100] + " …" if first is not None else ""
     return ""
 
 
 CLOJURE = Language(
     name="clojure",
-    rules={"list_lit": NodeRule("variable", _lisp_definition)},
-    enter=word_set("source read_cond_lit splicing_read_cond_lit"),
+    node_rules={"list_lit": NodeRule("variable", _name_lisp_definition)},
+    entered_nodes=word_set("source read_cond_lit splicing_read_cond_lit"),
 )
 
 
-def _elm_value(node: Node, place: NodeContext) -> Node | None:
+def _name_elm_value(node: Node, place: NodeContext) -> Node | None:
     left = node.child_by_field_name("functionDeclarationLeft")
-    return first_child(left) if left is not None else None
+    return first_named_child(left) if left is not None else None
 
 
 ELM = Language(
     name="elm",
-    rules={
+    node_rules={
         "module_declaration": NodeRule("module", is_leaf=True),
         "type_alias_declaration": NodeRule("type", is_leaf=True),
         "type_declaration": NodeRule("type"),
         "port_annotation": NodeRule("function", is_leaf=True),
         "type_annotation": NodeRule("signature", is_leaf=True),
-        "value_declaration": NodeRule("function", _elm_value, is_leaf=True),
+        "value_declaration": NodeRule("function", _name_elm_value, is_leaf=True),
         "union_variant": NodeRule("constructor", is_leaf=True),
     },
-    enter=word_set("file"),
-    imports={"import_clause": "moduleName"},
-    finish=_merge_signatures,
+    entered_nodes=word_set("file"),
+    import_rules={"import_clause": "moduleName"},
+    finish_symbols=_merge_type_signatures,
 )
 
 LANGUAGES = (
@@ -463,7 +469,7 @@ LANGUAGES = (
 )
 
 
-def _same_function_check(
+def _make_same_function_check(
     source: bytes, tokens: re.Pattern[bytes]
 ) -> Callable[[FoundSymbol, FoundSymbol], bool]:
     """Returns a function that says whether two neighbouring symbols are clauses of one function; it reads the source,
@@ -478,12 +484,16 @@ def _same_function_check(
         if "(" not in draft.signature:
             return 0
         start = source.find(b"(", draft.start)
-        return _count_arguments(source[start : start + _MAX_CLAUSE_HEAD], tokens) if start >= 0 else 0
+        return (
+            _count_clause_arguments(source[start : start + _MAX_CLAUSE_HEAD_BYTES], tokens)
+            if start >= 0
+            else 0
+        )
 
     return is_same
 
 
-def _count_arguments(head: bytes, tokens: re.Pattern[bytes]) -> int:
+def _count_clause_arguments(head: bytes, tokens: re.Pattern[bytes]) -> int:
     depth = commas = 0
     is_empty = True
     for match in tokens.finditer(head):

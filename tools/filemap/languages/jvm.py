@@ -5,32 +5,32 @@ import re
 from tree_sitter import Node
 
 from tools.filemap.language_description import (
-    FoundNames,
     FoundSymbol,
     Language,
     NamedNode,
     NameRule,
+    NameRuleResult,
     NodeContext,
     NodeRule,
+    child_name_rule,
     child_of_type,
-    first_child,
-    first_of_types,
-    fixed_name,
-    method_inside,
-    name_or_default,
+    default_name_rule,
+    first_named_child,
+    fixed_name_rule,
+    method_rule_inside,
     word_set,
 )
-from tools.filemap.languages.routes import spring_routes
+from tools.filemap.languages.web_routes import find_spring_routes
 
 
-def _java_declarators(node: Node, place: NodeContext) -> list[Node] | None:
+def _name_java_declarators(node: Node, place: NodeContext) -> list[Node] | None:
     declarators = node.children_by_field_name("declarator")
     return [name for each in declarators if (name := each.child_by_field_name("name")) is not None] or None
 
 
 JAVA = Language(
     name="java",
-    rules={
+    node_rules={
         "module_declaration": NodeRule("module"),
         "class_declaration": NodeRule("class"),
         "interface_declaration": NodeRule("interface"),
@@ -41,23 +41,25 @@ JAVA = Language(
         "constructor_declaration": NodeRule("constructor", is_leaf=True),
         "compact_constructor_declaration": NodeRule("constructor", is_leaf=True),
         "annotation_type_element_declaration": NodeRule("method", is_leaf=True),
-        "field_declaration": NodeRule("field", _java_declarators, is_leaf=True),
-        "constant_declaration": NodeRule("constant", _java_declarators, is_leaf=True),
+        "field_declaration": NodeRule("field", _name_java_declarators, is_leaf=True),
+        "constant_declaration": NodeRule("constant", _name_java_declarators, is_leaf=True),
         "enum_constant": NodeRule("enum member"),
     },
-    enter=word_set("program class_body interface_body enum_body enum_body_declarations annotation_type_body"),
-    imports={"import_declaration": lambda node, _place: first_child(node)},
-    modifiers=word_set(
+    entered_nodes=word_set(
+        "program class_body interface_body enum_body enum_body_declarations annotation_type_body"
+    ),
+    import_rules={"import_declaration": lambda node, _place: first_named_child(node)},
+    modifier_words=word_set(
         "public private protected static final abstract synchronized native default sealed transient volatile strictfp"
     ),
     exporting_modifiers=word_set("public"),
     has_decorators=True,
-    routes=spring_routes,
+    find_routes=find_spring_routes,
     has_type_before_name=True,
 )
 
 
-def _kotlin_class(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_kotlin_class(node: Node, place: NodeContext) -> list[NamedNode] | None:
     name = child_of_type(node, "type_identifier", "simple_identifier")
     if name is None:
         return None
@@ -66,59 +68,61 @@ def _kotlin_class(node: Node, place: NodeContext) -> list[NamedNode] | None:
     return [NamedNode(name, kind)]
 
 
-def _kotlin_property(node: Node, place: NodeContext) -> list[Node] | None:
+def _name_kotlin_property(node: Node, place: NodeContext) -> list[Node] | None:
     declared = (child for child in node.named_children if child.type == "variable_declaration")
-    return [name for child in declared if (name := first_child(child)) is not None] or None
+    return [name for child in declared if (name := first_named_child(child)) is not None] or None
 
 
-def _kotlin_parameter(node: Node, place: NodeContext) -> Node | None:
+def _name_kotlin_parameter(node: Node, place: NodeContext) -> Node | None:
     """Names a Kotlin constructor parameter such as `val name: Type`, which declares a property of the class."""
     is_property = child_of_type(node, "binding_pattern_kind") is not None
     return child_of_type(node, "simple_identifier") if is_property else None
 
 
-def _kotlin_companion_name(node: Node, place: NodeContext) -> Node | str:
+def _name_kotlin_companion(node: Node, place: NodeContext) -> Node | str:
     return child_of_type(node, "type_identifier") or "companion"
 
 
-def _is_public(_draft: FoundSymbol, before: bytes) -> bool:
+def _is_public_in_kotlin(_draft: FoundSymbol, before: bytes) -> bool:
     return not {b"private", b"internal", b"protected"} & set(before.split())
 
 
 KOTLIN = Language(
     name="kotlin",
-    rules={
-        "class_declaration": NodeRule("class", _kotlin_class),
-        "object_declaration": NodeRule("object", first_of_types("type_identifier")),
-        "companion_object": NodeRule("object", _kotlin_companion_name),
+    node_rules={
+        "class_declaration": NodeRule("class", _name_kotlin_class),
+        "object_declaration": NodeRule("object", child_name_rule("type_identifier")),
+        "companion_object": NodeRule("object", _name_kotlin_companion),
         "function_declaration": NodeRule(
-            "function", method_inside("class_body", "enum_class_body"), is_leaf=True
+            "function", method_rule_inside("class_body", "enum_class_body"), is_leaf=True
         ),
-        "property_declaration": NodeRule("property", _kotlin_property, is_leaf=True),
-        "type_alias": NodeRule("type", first_of_types("type_identifier"), is_leaf=True),
-        "enum_entry": NodeRule("enum member", first_of_types("simple_identifier")),
-        "class_parameter": NodeRule("property", _kotlin_parameter, is_leaf=True),
-        "secondary_constructor": NodeRule("constructor", fixed_name("constructor"), is_leaf=True),
+        "property_declaration": NodeRule("property", _name_kotlin_property, is_leaf=True),
+        "type_alias": NodeRule("type", child_name_rule("type_identifier"), is_leaf=True),
+        "enum_entry": NodeRule("enum member", child_name_rule("simple_identifier")),
+        "class_parameter": NodeRule("property", _name_kotlin_parameter, is_leaf=True),
+        "secondary_constructor": NodeRule("constructor", fixed_name_rule("constructor"), is_leaf=True),
     },
-    enter=word_set("source_file import_list primary_constructor class_body enum_class_body statements"),
-    comments=word_set("line_comment multiline_comment comment"),
-    imports={"import_header": first_of_types("identifier")},
-    modifiers=word_set(
+    entered_nodes=word_set(
+        "source_file import_list primary_constructor class_body enum_class_body statements"
+    ),
+    comment_nodes=word_set("line_comment multiline_comment comment"),
+    import_rules={"import_header": child_name_rule("identifier")},
+    modifier_words=word_set(
         "public private protected internal open abstract sealed data inner value inline infix operator suspend "
         "override const lateinit tailrec external annotation companion final expect actual vararg"
     ),
-    export_rule=_is_public,
+    export_rule=_is_public_in_kotlin,
     has_decorators=True,
-    routes=spring_routes,
+    find_routes=find_spring_routes,
 )
 
 
-def _scala_extension(node: Node, place: NodeContext) -> str:
+def _name_scala_extension(node: Node, place: NodeContext) -> str:
     parameters = node.child_by_field_name("parameters")
     return "extension " + (place.text(parameters) if parameters is not None else "")
 
 
-def _scala_pattern_names(field: str) -> NameRule:
+def _scala_pattern_rule(field: str) -> NameRule:
     def rule(node: Node, place: NodeContext) -> list[Node] | None:
         if place.ancestor_type() in _SCALA_BLOCK_NODES:
             return None
@@ -136,7 +140,7 @@ _SCALA_CASE_CLASS_PATTERN = re.compile(
 )
 
 
-def _scala_parameter(node: Node, place: NodeContext) -> Node | None:
+def _name_scala_parameter(node: Node, place: NodeContext) -> Node | None:
     """Names parameters of a Scala class that are members: those of a case class, and `val name: Type`."""
     owner = node.parent.parent if node.parent is not None else None
     is_member = _SCALA_VALUE_PATTERN.match(place.source, node.start_byte, node.end_byte) or (
@@ -145,13 +149,13 @@ def _scala_parameter(node: Node, place: NodeContext) -> Node | None:
     return node.child_by_field_name("name") if is_member else None
 
 
-def _scala_function(node: Node, place: NodeContext) -> FoundNames:
+def _name_scala_function(node: Node, place: NodeContext) -> NameRuleResult:
     return None if place.ancestor_type() in _SCALA_BLOCK_NODES else _scala_method_rule(node, place)
 
 
 _SCALA_BLOCK_NODES = word_set("block indented_block")
-_scala_method_rule = method_inside("template_body", "with_template_body")
-_SCALA_FUNCTION = NodeRule("function", _scala_function)
+_scala_method_rule = method_rule_inside("template_body", "with_template_body")
+_SCALA_FUNCTION_RULE = NodeRule("function", _name_scala_function)
 _SCALA_COMMENT_PATTERN = re.compile(rb"[ \t]*(?://|/\*|\*)")
 
 
@@ -174,7 +178,7 @@ def _is_blank_or_comment(line: bytes) -> bool:
 
 SCALA = Language(
     name="scala",
-    rules={
+    node_rules={
         "object_definition": NodeRule("object"),
         "package_object": NodeRule("object"),
         "class_definition": NodeRule("class"),
@@ -182,28 +186,30 @@ SCALA = Language(
         "enum_definition": NodeRule("enum"),
         "simple_enum_case": NodeRule("enum member"),
         "full_enum_case": NodeRule("enum member"),
-        "function_definition": _SCALA_FUNCTION,
-        "function_declaration": _SCALA_FUNCTION,
-        "val_definition": NodeRule("constant", _scala_pattern_names("pattern"), body="value"),
-        "val_declaration": NodeRule("constant", _scala_pattern_names("name"), is_leaf=True),
-        "var_definition": NodeRule("variable", _scala_pattern_names("pattern"), is_leaf=True, body="value"),
-        "var_declaration": NodeRule("variable", _scala_pattern_names("name"), is_leaf=True),
-        "class_parameter": NodeRule("field", _scala_parameter, is_leaf=True),
+        "function_definition": _SCALA_FUNCTION_RULE,
+        "function_declaration": _SCALA_FUNCTION_RULE,
+        "val_definition": NodeRule("constant", _scala_pattern_rule("pattern"), body_field="value"),
+        "val_declaration": NodeRule("constant", _scala_pattern_rule("name"), is_leaf=True),
+        "var_definition": NodeRule(
+            "variable", _scala_pattern_rule("pattern"), is_leaf=True, body_field="value"
+        ),
+        "var_declaration": NodeRule("variable", _scala_pattern_rule("name"), is_leaf=True),
+        "class_parameter": NodeRule("field", _name_scala_parameter, is_leaf=True),
         "type_definition": NodeRule("type", is_leaf=True),
-        "given_definition": NodeRule("given", name_or_default("given")),
-        "extension_definition": NodeRule("extension", _scala_extension),
+        "given_definition": NodeRule("given", default_name_rule("given")),
+        "extension_definition": NodeRule("extension", _name_scala_extension),
     },
-    enter=word_set(
+    entered_nodes=word_set(
         "compilation_unit template_body enum_body enum_case_definitions package_clause with_template_body "
         "instance_expression block indented_block class_parameters"
     ),
-    imports={"import_declaration": lambda node, place: place.text(node).removeprefix("import")},
-    modifiers=word_set(
+    import_rules={"import_declaration": lambda node, place: place.text(node).removeprefix("import")},
+    modifier_words=word_set(
         "private protected override implicit lazy final abstract sealed case inline open transparent opaque infix"
     ),
-    export_rule=_is_public,
+    export_rule=_is_public_in_kotlin,
     has_decorators=True,
-    finish=_finish_scala_symbols,
+    finish_symbols=_finish_scala_symbols,
 )
 
 LANGUAGES = (JAVA, KOTLIN, SCALA)

@@ -5,9 +5,9 @@ from bisect import bisect_left
 
 from tools.filemap.deadline import Deadline
 from tools.filemap.language_description import FoundSymbol
-from tools.filemap.scanners.lines import RowCounter
+from tools.filemap.scanners.source_lines import RowCounter
 
-_CLASS_HEAD_PATTERN = re.compile(
+_CPP_CLASS_HEAD_PATTERN = re.compile(
     rb"^(?P<indent>[ \t]*)(?P<word>class|struct|namespace)[ \t]+(?P<name>[A-Za-z_]\w*(?:::\w+)*)"
     rb"(?P<rest>[^;{}()=]{0,300})\{",
     re.M,
@@ -18,8 +18,8 @@ _BRACE_OR_TEXT_PATTERN = re.compile(
     re.M | re.S,
 )
 _NAMESPACE_MACRO_PATTERN = re.compile(rb"^(?P<before>[A-Z]\w*NAMESPACE)_BEGIN\((?P<name>[a-z]\w*)\)", re.M)
-_MAX_RECOVERED = 400
-_WRAPPER_PATTERN = re.compile(
+_MAX_RECOVERED_CLASSES = 400
+_CPP_WRAPPER_PATTERN = re.compile(
     rb"^[ \t]*(?:(?:inline[ \t]+)?namespace\b[^;{}()=\n]{0,200}|extern[ \t]+\"C(?:\+\+)?\")\s*\{", re.M
 )
 _CONDITION_DIRECTIVE_PATTERN = re.compile(
@@ -34,7 +34,7 @@ _STRING_OR_COMMENT_PATTERN = re.compile(
 )
 
 
-class _StringsAndComments:
+class _StringAndCommentRanges:
     """The positions of a source's strings and comments, such as the source of a shader; found when they are first
     needed."""
 
@@ -42,26 +42,29 @@ class _StringsAndComments:
         self._source = source
         self._spans: list[tuple[int, int]] | None = None
 
-    def contain(self, position: int) -> bool:
+    def contain_position(self, position: int) -> bool:
         if self._spans is None:
             self._spans = [match.span() for match in _STRING_OR_COMMENT_PATTERN.finditer(self._source)]
         at = bisect_left(self._spans, (position, 0)) - 1
         return at >= 0 and position < self._spans[at][1]
 
 
-def recover_classes(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
+def recover_lost_classes(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """Adds the C++ classes and namespaces that a syntax error lost; symbols inside of them become their children."""
     known = {(draft.start_row, draft.name.split("<")[0].rsplit("::", 1)[-1]) for draft in drafts}
-    rows, texts = RowCounter(source), _StringsAndComments(source)
+    rows, texts = RowCounter(source), _StringAndCommentRanges(source)
     made = 0
-    for match in _CLASS_HEAD_PATTERN.finditer(source):
+    for match in _CPP_CLASS_HEAD_PATTERN.finditer(source):
         row = rows.row_of(match.start("word"))
         name = match["name"].decode()
         plain = name.rsplit("::", 1)[-1]
-        if any((near, plain) in known for near in (row, row - 1, row - 2, row - 3)) or made >= _MAX_RECOVERED:
+        if (
+            any((near, plain) in known for near in (row, row - 1, row - 2, row - 3))
+            or made >= _MAX_RECOVERED_CLASSES
+        ):
             continue
-        end = _closing_brace(source, match.end())
-        if end < 0 or texts.contain(match.start("word")):
+        end = _find_closing_brace(source, match.end())
+        if end < 0 or texts.contain_position(match.start("word")):
             continue
         made += 1
         head = " ".join((name + match["rest"].decode("utf-8", "replace")).split())
@@ -73,13 +76,13 @@ def recover_classes(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbo
     return drafts
 
 
-def blank_wrappers(source: bytes, watch: Deadline) -> bytes:
+def blank_cpp_wrappers(source: bytes, watch: Deadline) -> bytes:
     """Blanks out C++ namespaces, `extern "C"` and conditions around declarations, for texts that the grammar cannot
     parse: then one error costs a declaration, not everything after it. Positions stay the same."""
     covered = bytearray(source)
-    for match in _WRAPPER_PATTERN.finditer(source):
-        watch.check()
-        end = _closing_brace(source, match.end())
+    for match in _CPP_WRAPPER_PATTERN.finditer(source):
+        watch.raise_if_over()
+        end = _find_closing_brace(source, match.end())
         if end >= 0:
             covered[match.start() : match.end()] = _NOT_BLANK_PATTERN.sub(b" ", match[0])
             covered[end : end + 1] = b" "
@@ -102,7 +105,7 @@ def add_macro_namespaces(drafts: list[FoundSymbol], source: bytes) -> list[Found
     return drafts
 
 
-def _closing_brace(source: bytes, start: int) -> int:
+def _find_closing_brace(source: bytes, start: int) -> int:
     """Returns the position of the brace that closes the one before `start`. Of `#if … #else …` only the first branch
     counts."""
     depth = 1

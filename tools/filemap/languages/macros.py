@@ -3,28 +3,28 @@
 import re
 
 from tools.filemap.deadline import Deadline
-from tools.filemap.scanners.lines import line_chunks
+from tools.filemap.scanners.source_lines import iterate_line_chunks
 
-_MACRO_NAME = rb"_{0,2}[A-Z][A-Z0-9]*_[A-Z0-9_]+"
-_MAX_NESTING = 5
+_MACRO_NAME_REGEX = rb"_{0,2}[A-Z][A-Z0-9]*_[A-Z0-9_]+"
+_MAX_PARENTHESIS_NESTING = 5
 
 
-def nested_arguments(plain: bytes) -> bytes:
+def nested_arguments_regex(plain: bytes) -> bytes:
     """Returns the text of a regular expression for parentheses that contain such characters and some nested levels."""
     inner = rb"\(" + plain + rb"*+\)"
-    for _ in range(_MAX_NESTING):
+    for _ in range(_MAX_PARENTHESIS_NESTING):
         inner = rb"\((?:" + plain + rb"++|" + inner + rb")*+\)"
     return inner
 
 
-_MACRO_ARGUMENTS = nested_arguments(rb"[^()\n]")
+_MACRO_ARGUMENTS_REGEX = nested_arguments_regex(rb"[^()\n]")
 _MACRO_ALONE_ON_LINE_PATTERN = re.compile(
     rb"^[ \t]*(?:[A-Z][A-Z0-9_]*(?:BEGIN|END|NAMESPACE|PUSH|POP|DIAG|DECLS|ENABLE|DISABLE|PRAGMA|WARN)[A-Z0-9_]*"
-    rb"(?:" + _MACRO_ARGUMENTS + rb")?|(?:Q_OBJECT|Q_GADGET))[ \t]*\r?$",
+    rb"(?:" + _MACRO_ARGUMENTS_REGEX + rb")?|(?:Q_OBJECT|Q_GADGET))[ \t]*\r?$",
     re.M,
 )
 """Matches a line with only `LIB_BEGIN_NAMESPACE`."""
-_MACRO_LINE_PATTERN = re.compile(rb"(?m:^)[ \t]*(?P<macro>" + _MACRO_NAME + rb")(?=[ \t]*\r?\n)")
+_MACRO_LINE_PATTERN = re.compile(rb"(?m:^)[ \t]*(?P<macro>" + _MACRO_NAME_REGEX + rb")(?=[ \t]*\r?\n)")
 _DECLARATION_BELOW_PATTERN = re.compile(
     rb"[ \t]*\r?\n(?:[ \t]*#[^\n]*\n)*[ \t]*(?!\w+[ \t]*\()[A-Za-z_][\w:]*(?:<[^;{}()]*>)?[ \t\r\n*&]+[A-Za-z_~]"
 )
@@ -32,32 +32,32 @@ _DECLARATION_BELOW_PATTERN = re.compile(
 _CONSTRUCTOR_BELOW_PATTERN = re.compile(
     rb"[ \t]*\r?\n[ \t]*(?:explicit[ \t]+)?~?(?P<name>[A-Za-z_]\w*)[ \t]*\("
 )
-_BODY_END_BELOW_PATTERN = re.compile(rb"\s*\}|[ \t]*\r?\n[ \t]*" + _MACRO_NAME + rb"[ \t]*\r?\n")
+_BODY_END_BELOW_PATTERN = re.compile(rb"\s*\}|[ \t]*\r?\n[ \t]*" + _MACRO_NAME_REGEX + rb"[ \t]*\r?\n")
 _MEMBERS_ABOVE_PATTERN = re.compile(
-    rb"(?:;|\b(?:struct|union|class)\b[^;{}()]*\{)(?:\s+" + _MACRO_NAME + rb"(?=\s))*\s*\Z"
+    rb"(?:;|\b(?:struct|union|class)\b[^;{}()]*\{)(?:\s+" + _MACRO_NAME_REGEX + rb"(?=\s))*\s*\Z"
 )
-_MAX_CONTEXT_BYTES = 400
+_MAX_MACRO_CONTEXT_BYTES = 400
 _MACRO_CALL_LINE_PATTERN = re.compile(
     rb"(?m:^)[ \t]*(?P<macro>"
-    + _MACRO_NAME
+    + _MACRO_NAME_REGEX
     + rb"(?:"
-    + nested_arguments(rb"[^();{}]")
+    + nested_arguments_regex(rb"[^();{}]")
     + rb"[ \t]*;|"
-    + _MACRO_ARGUMENTS
+    + _MACRO_ARGUMENTS_REGEX
     + rb"(?=[ \t]*(?://[^\n]*)?\r?\n(?!\s*[{:]))))"
 )
 """Matches a line with only `LIB_COMPARED(eq, ==)`, without a body, or `LIB_ASSERT((a), "b");`."""
-_DECLARATION_QUALIFIER = (
+_DECLARATION_QUALIFIER_REGEX = (
     rb"(?:static|inline|virtual|explicit|friend|constexpr|const|typename|extern|class|struct"
     rb"|unsigned|signed)\s"
 )
 _MACRO_BEFORE_DECLARATION_PATTERN = re.compile(
     rb"(?m:^)(?P<before>[ \t]*(?:(?:static|inline|virtual|explicit|friend|constexpr|extern|template[ \t]*<[^<>\n]*>)"
-    rb"[ \t]+)*)(?P<macro>" + _MACRO_NAME + rb"(?:" + _MACRO_ARGUMENTS + rb")?)"
+    rb"[ \t]+)*)(?P<macro>" + _MACRO_NAME_REGEX + rb"(?:" + _MACRO_ARGUMENTS_REGEX + rb")?)"
     rb"(?=[ \t]+(?:"
-    + _DECLARATION_QUALIFIER
+    + _DECLARATION_QUALIFIER_REGEX
     + rb"|"
-    + _MACRO_NAME
+    + _MACRO_NAME_REGEX
     + rb"[ \t(]|template[ \t]*<|operator\b|[A-Za-z_]\w*::~?[A-Za-z_]\w*[ \t]*\("
     rb"|~?(?P<constructed>[A-Za-z_]\w*)[ \t]*\("
     rb"|[A-Za-z_][\w:]*(?:<[^;{}()\n]*>)?(?:[ \t]+|[ \t]*[*&]+[ \t]*)[*&]*(?:operator\b|~?[A-Za-z_][\w:]*[ \t]*[(=;])))"
@@ -65,48 +65,48 @@ _MACRO_BEFORE_DECLARATION_PATTERN = re.compile(
 """Matches `LIB_API int f(…)`: before a whole declaration; before `Name(` only if a class has that name."""
 _MAX_LEADING_MACROS = 3
 _CLASS_NAME_PATTERN = re.compile(
-    rb"\b(?:class|struct|union)[ \t]+(?:" + _MACRO_NAME + rb"[ \t]+)?([A-Za-z_]\w*)"
+    rb"\b(?:class|struct|union)[ \t]+(?:" + _MACRO_NAME_REGEX + rb"[ \t]+)?([A-Za-z_]\w*)"
 )
 _MACRO_AFTER_TYPE_PATTERN = re.compile(
     rb"[ \t](?<=[\w>*&].)(?<!define.)[ \t]*(?P<macro>"
-    + _MACRO_NAME
+    + _MACRO_NAME_REGEX
     + rb")(?=[ \t]+~?[A-Za-z_][\w:]*[ \t]*\()"
 )
 """Matches `int LIB_CALL f(…)`."""
 _MACRO_BEFORE_CLASS_PATTERN = re.compile(
     rb"[cseu](?<![\w.].)(?:lass|truct|nion|num)(?P<macro>[ \t]+"
-    + _MACRO_NAME
+    + _MACRO_NAME_REGEX
     + rb"(?:"
-    + _MACRO_ARGUMENTS
+    + _MACRO_ARGUMENTS_REGEX
     + rb")?)(?=[ \t]+\w+[ \t\w:<>,]*[{:\r\n])"
 )
 """Matches `class LIB_EXPORT Name {`."""
 _MACRO_AS_TYPE_PATTERN = re.compile(
     rb"(?P<macro>[A-Z](?<![\w#].)[A-Z0-9]*_[A-Z0-9_]+"
-    + _MACRO_ARGUMENTS
+    + _MACRO_ARGUMENTS_REGEX
     + rb")(?=[ \t]+[A-Za-z_~][\w:]*[ \t]*\()"
 )
 """Matches `LIB_ENABLE_IF((…), (int)) f(…)`: in place of a type."""
 _MACRO_AFTER_NAME_PATTERN = re.compile(
     rb"[cns](?<!\w.)(?:lass|truct|amespace)[ \t]+[A-Za-z_]\w*[ \t]+(?P<macro>"
-    + _MACRO_NAME
+    + _MACRO_NAME_REGEX
     + rb"(?:"
-    + _MACRO_ARGUMENTS
+    + _MACRO_ARGUMENTS_REGEX
     + rb")?)(?=\s*[{:])"
 )
 """Matches `namespace name LIB_VISIBILITY(default) {`."""
 _MACRO_AFTER_PARAMETERS_PATTERN = re.compile(
     rb"\)(?:\s+(?:const|volatile|noexcept|override|final)\b)*\s+(?P<macro>"
-    + _MACRO_NAME
+    + _MACRO_NAME_REGEX
     + rb"(?:"
-    + _MACRO_ARGUMENTS
+    + _MACRO_ARGUMENTS_REGEX
     + rb")?|\w+\((?=\()"
-    + _MACRO_ARGUMENTS
+    + _MACRO_ARGUMENTS_REGEX
     + rb"\)(?=\s*;))(?=[ \t]*(?:[;{]|:(?!:)|=[ \t]*(?:default|delete|0)|\r?\n))"
 )
 """Matches `f() LIB_NOEXCEPT {`, `f() lib_format((printf, 1, 2));`."""
 _MACRO_AFTER_DECLARED_PATTERN = re.compile(
-    rb"\s(?<=[\w\])].)\s*(?P<macro>" + _MACRO_NAME + _MACRO_ARGUMENTS + rb")(?=[ \t]*;)"
+    rb"\s(?<=[\w\])].)\s*(?P<macro>" + _MACRO_NAME_REGEX + _MACRO_ARGUMENTS_REGEX + rb")(?=[ \t]*;)"
 )
 """Matches `Type *name LIB_GUARDED_BY(mutex);`, if a declaration is before it."""
 _DECLARED_NAME_PATTERN = re.compile(
@@ -127,31 +127,31 @@ _ACCESS_LABEL_PATTERN = re.compile(
     re.M,
 )
 """Matches `LIB_PRIVATE_UNLESS_TESTED:`, `public Q_SLOTS:`: where members of other access begin."""
-_CAPITALS_PATTERN = re.compile(rb"[A-Z]{2}")
-_PLAIN_LINES = rb"(?:(?![ \t]*#)[^\n]*\n)*+"
+_TWO_CAPITALS_PATTERN = re.compile(rb"[A-Z]{2}")
+_LINES_WITHOUT_DIRECTIVE_REGEX = rb"(?:(?![ \t]*#)[^\n]*\n)*+"
 _CONDITIONAL_BRANCHES_PATTERN = re.compile(
     rb"(?m:^)[ \t]*#[ \t]*if[^\n]*\n(?P<first>"
-    + _PLAIN_LINES
+    + _LINES_WITHOUT_DIRECTIVE_REGEX
     + rb")(?P<others>(?:[ \t]*#[ \t]*el(?:se|if)[^\n]*\n"
-    + _PLAIN_LINES
+    + _LINES_WITHOUT_DIRECTIVE_REGEX
     + rb")+)[ \t]*#[ \t]*endif[^\n]*"
 )
-_MAX_BRANCH_BYTES = 2000
+_MAX_CONDITIONAL_BRANCH_BYTES = 2000
 _COMMENT_PATTERN = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
 _NOT_BLANK_PATTERN = re.compile(rb"\S")
 
 
-def without_macros(source: bytes, watch: Deadline) -> bytes:
+def blank_macros(source: bytes, watch: Deadline) -> bytes:
     """Returns a C or C++ source in which macros that the grammar misinterprets are replaced by spaces."""
-    source = _without_namespace_blocks(
-        _expand_brace_macros(_unconditional_wrappers(_first_branches_only(source, watch)))
+    source = _blank_namespace_macros(
+        _expand_brace_macros(_blank_wrapper_conditions(_keep_first_branches(source, watch)))
     )
-    source = _without_member_owners(source).replace(b"(^", b"(*")
+    source = _blank_member_pointer_classes(source).replace(b"(^", b"(*")
     if b"::" in source:  # in C, such values are of named members
         source = _BRACED_DEFAULT_PATTERN.sub(lambda match: _NOT_BLANK_PATTERN.sub(b" ", match[0]), source)
     pieces: list[bytes] = []
-    for _row, _start, block in line_chunks(source, watch):
-        pieces.append(_blank_macros_in_block(block, source) if _CAPITALS_PATTERN.search(block) else block)
+    for _row, _start, block in iterate_line_chunks(source, watch):
+        pieces.append(_blank_macros_in_block(block, source) if _TWO_CAPITALS_PATTERN.search(block) else block)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
@@ -159,10 +159,10 @@ _BRACED_DEFAULT_PATTERN = re.compile(
     rb"=[ \t]*\{[^{}();\n]*\}(?=[ \t]*\)|[ \t]*,[ \t]*(?:const[ \t]+)?[A-Za-z_])"
 )
 """Matches the default in `f(Token token = {})`."""
-_MEMBER_OWNER_PATTERN = re.compile(rb"\b[A-Za-z_]\w*(?:::\w+)*(?:<[^<>(){};]*>)?\Z")
+_MEMBER_POINTER_CLASS_PATTERN = re.compile(rb"\b[A-Za-z_]\w*(?:::\w+)*(?:<[^<>(){};]*>)?\Z")
 
 
-def _without_member_owners(source: bytes) -> bytes:
+def _blank_member_pointer_classes(source: bytes) -> bytes:
     """Blanks out the class in a C++ pointer to a member, `int Lib::*member`, which the grammar does not know in a list
     of parameters."""
     at = source.find(b"::*")
@@ -170,8 +170,8 @@ def _without_member_owners(source: bytes) -> bytes:
         return source
     covered = bytearray(source)
     while at >= 0:
-        start = max(0, at - _MAX_CONTEXT_BYTES)
-        owner = _MEMBER_OWNER_PATTERN.search(source[start:at])
+        start = max(0, at - _MAX_MACRO_CONTEXT_BYTES)
+        owner = _MEMBER_POINTER_CLASS_PATTERN.search(source[start:at])
         if owner is not None:
             first = start + owner.start()
             covered[first : at + 2] = _NOT_BLANK_PATTERN.sub(b" ", source[first : at + 2])
@@ -183,7 +183,7 @@ _DEFINE_DIRECTIVE_PATTERN = re.compile(
     rb"^[ \t]*#[ \t]*define[ \t]+(?P<name>[A-Za-z_]\w*)(?:\([^)\n]*\))?[ \t]+(?P<body>(?:[^\n\\]|\\\r?\n|\\.)*)",
     re.M,
 )
-_WRAPPER_PATTERN = re.compile(rb"\b(?:namespace|extern)\b")
+_NAMESPACE_OR_EXTERN_PATTERN = re.compile(rb"\b(?:namespace|extern)\b")
 _MAX_BRACE_MACROS = 50
 
 
@@ -195,9 +195,11 @@ def _expand_brace_macros(source: bytes) -> bytes:
     braces: dict[bytes, bytes] = {}
     for match in _DEFINE_DIRECTIVE_PATTERN.finditer(source):
         body = match["body"]
-        net = _net_braces(body) if b"{" in body or b"}" in body else 0
+        net = _count_open_braces(body) if b"{" in body or b"}" in body else 0
         if net in (1, -1) and len(braces) < _MAX_BRACE_MACROS:
-            braces[match["name"]] = b" " if _WRAPPER_PATTERN.search(body) else b"{" if net > 0 else b"}"
+            braces[match["name"]] = (
+                b" " if _NAMESPACE_OR_EXTERN_PATTERN.search(body) else b"{" if net > 0 else b"}"
+            )
     if not braces:
         return source
     if b" " in braces.values():  # its counterpart closes what it opens
@@ -222,14 +224,17 @@ _COMMENT_OR_LITERAL_PATTERN = re.compile(
 )
 
 
-def _net_braces(text: bytes) -> int:
+def _count_open_braces(text: bytes) -> int:
     """Counts the braces that a C or C++ text leaves open, ignoring literals and comments."""
     code = _COMMENT_OR_LITERAL_PATTERN.sub(b"", text)
     return code.count(b"{") - code.count(b"}")
 
 
 _CONDITIONAL_BLOCK_PATTERN = re.compile(
-    rb"#[ \t]*(?P<condition>if[^\n]*)\n(?P<body>" + _PLAIN_LINES + rb")[ \t]*#[ \t]*endif[^\n]*", re.M
+    rb"#[ \t]*(?P<condition>if[^\n]*)\n(?P<body>"
+    + _LINES_WITHOUT_DIRECTIVE_REGEX
+    + rb")[ \t]*#[ \t]*endif[^\n]*",
+    re.M,
 )
 _CLOSING_CONDITION_PATTERN = re.compile(rb"\}[^\n]*\n(?:[ \t\r]*\n)*[ \t]*#[ \t]*endif")
 """Matches the end of the second `#if` of a pair; most sources without pairs are excluded by it."""
@@ -239,11 +244,11 @@ _LIST_CONDITION_PATTERN = re.compile(rb",[ \t]*(?://[^\n]*)?\r?\n[ \t]*#[ \t]*en
 """Matches the end of a condition around items of a list, such as initializers of a constructor."""
 
 
-def _is_list_item(body: bytes) -> bool:
-    return _COMMENT_PATTERN.sub(b"", body).rstrip().endswith(b",") and _net_braces(body) == 0
+def _is_condition_in_list(body: bytes) -> bool:
+    return _COMMENT_PATTERN.sub(b"", body).rstrip().endswith(b",") and _count_open_braces(body) == 0
 
 
-def _unconditional_wrappers(source: bytes) -> bytes:
+def _blank_wrapper_conditions(source: bytes) -> bytes:
     """Blanks out C directives around what one `#if … #endif` opens and another closes, such as a namespace, and around
     items of a list."""
     if not _CLOSING_CONDITION_PATTERN.search(source) and not _LIST_CONDITION_PATTERN.search(source):
@@ -252,12 +257,12 @@ def _unconditional_wrappers(source: bytes) -> bytes:
     pairs: list[re.Match[bytes]] = []
     for match in _CONDITIONAL_BLOCK_PATTERN.finditer(source):
         body = match["body"]
-        if len(body) <= _MAX_BRANCH_BYTES and _is_list_item(body):
+        if len(body) <= _MAX_CONDITIONAL_BRANCH_BYTES and _is_condition_in_list(body):
             pairs.append(match)
             continue
-        if len(body) > _MAX_BRANCH_BYTES or body.count(b"{") == body.count(b"}"):
+        if len(body) > _MAX_CONDITIONAL_BRANCH_BYTES or body.count(b"{") == body.count(b"}"):
             continue
-        net = _net_braces(body)
+        net = _count_open_braces(body)
         condition = b" ".join(match["condition"].split())
         if net == 1:
             opened.setdefault(condition, []).append(match)
@@ -272,10 +277,10 @@ def _unconditional_wrappers(source: bytes) -> bytes:
     return bytes(covered)
 
 
-_NAMESPACE_MACRO_PATTERN = re.compile(rb"^" + _MACRO_NAME + rb"[ \t]*\{[ \t]*(?://[^\n]*)?\r?$", re.M)
+_NAMESPACE_MACRO_PATTERN = re.compile(rb"^" + _MACRO_NAME_REGEX + rb"[ \t]*\{[ \t]*(?://[^\n]*)?\r?$", re.M)
 
 
-def _without_namespace_blocks(source: bytes) -> bytes:
+def _blank_namespace_macros(source: bytes) -> bytes:
     """Blanks out a C++ macro that opens a namespace, `LIB_NAMESPACE {` at the left margin, and the brace at the margin
     that closes it."""
     opened = list(_NAMESPACE_MACRO_PATTERN.finditer(source))
@@ -283,7 +288,7 @@ def _without_namespace_blocks(source: bytes) -> bytes:
         return source
     covered = bytearray(source)
     for match in opened:
-        closed = _closing_brace_at_margin(source, match.end())
+        closed = _find_closing_brace_at_margin(source, match.end())
         if closed >= 0:
             covered[match.start() : match.end()] = _NOT_BLANK_PATTERN.sub(b" ", match[0])
             covered[closed : closed + 1] = b" "
@@ -293,7 +298,7 @@ def _without_namespace_blocks(source: bytes) -> bytes:
 _MARGIN_BRACE_PATTERN = re.compile(rb"^(?:\}|(?P<open>[^\s#/}][^\n]*\{[ \t]*(?://[^\n]*)?\r?$|\{))", re.M)
 
 
-def _closing_brace_at_margin(source: bytes, start: int) -> int:
+def _find_closing_brace_at_margin(source: bytes, start: int) -> int:
     """Finds the brace at the left margin that closes a block; other lines are ignored, because macros inside of
     functions may be arbitrary."""
     depth = 1
@@ -304,19 +309,19 @@ def _closing_brace_at_margin(source: bytes, start: int) -> int:
     return -1
 
 
-def _first_branches_only(source: bytes, watch: Deadline) -> bytes:
+def _keep_first_branches(source: bytes, watch: Deadline) -> bytes:
     """Keeps only the first branch of C's `#if … #else … #endif` around a part of a declaration, such as its head."""
     if b"else" not in source and b"elif" not in source:
         return source
     return b"".join(
-        _CONDITIONAL_BRANCHES_PATTERN.sub(_first_branch, block)
-        for _row, _start, block in line_chunks(source, watch)
+        _CONDITIONAL_BRANCHES_PATTERN.sub(_keep_first_branch, block)
+        for _row, _start, block in iterate_line_chunks(source, watch)
     )
 
 
-def _first_branch(match: re.Match[bytes]) -> bytes:
+def _keep_first_branch(match: re.Match[bytes]) -> bytes:
     first = match["first"]
-    if len(first) > _MAX_BRANCH_BYTES or not _is_partial_declaration(first):
+    if len(first) > _MAX_CONDITIONAL_BRANCH_BYTES or not _is_partial_declaration(first):
         return match[0]
     begin, end = match.start("first") - match.start(), match.end("first") - match.start()
     whole = match[0]
@@ -352,7 +357,7 @@ def _blank_macros_in_block(block: bytes, source: bytes) -> bytes:
         lambda match: b" " * len(match[0].rstrip(b"\r")) + b"\r" * match[0].endswith(b"\r"), block
     )
     block = _MACRO_AS_TYPE_PATTERN.sub(lambda match: b"int" + b" " * (len(match["macro"]) - 3), block)
-    block = _MACRO_AFTER_DECLARED_PATTERN.sub(_blank_after_declaration, block)
+    block = _MACRO_AFTER_DECLARED_PATTERN.sub(_blank_macro_after_declaration, block)
     for pattern in (
         (_ACCESS_LABEL_PATTERN, _MACRO_CALL_LINE_PATTERN)
         if _has_access_label(block)
@@ -366,7 +371,7 @@ def _blank_macros_in_block(block: bytes, source: bytes) -> bytes:
             break
     if b"_MACRO" in block:
         block = _CALL_PREVENTION_PATTERN.sub(blank_macro, block)
-    block = _MACRO_ABOVE_FUNCTION_PATTERN.sub(_blank_after_type, block)
+    block = _MACRO_ABOVE_FUNCTION_PATTERN.sub(_blank_macro_after_type, block)
     for pattern in (
         _MACRO_AFTER_TYPE_PATTERN,
         _MACRO_BEFORE_CLASS_PATTERN,
@@ -383,9 +388,11 @@ def _blank_macro_line(match: re.Match[bytes]) -> bytes:
     block, start, end = match.string, match.start(), match.end()
     if _DECLARATION_BELOW_PATTERN.match(block, end):
         return blank_macro(match)
-    is_last = _BODY_END_BELOW_PATTERN.match(_COMMENT_PATTERN.sub(b"", block[end : end + _MAX_CONTEXT_BYTES]))
+    is_last = _BODY_END_BELOW_PATTERN.match(
+        _COMMENT_PATTERN.sub(b"", block[end : end + _MAX_MACRO_CONTEXT_BYTES])
+    )
     if is_last and _MEMBERS_ABOVE_PATTERN.search(
-        _COMMENT_PATTERN.sub(b"", block[max(0, start - _MAX_CONTEXT_BYTES) : start])
+        _COMMENT_PATTERN.sub(b"", block[max(0, start - _MAX_MACRO_CONTEXT_BYTES) : start])
     ):
         return blank_macro(match)
     return match[0]
@@ -420,16 +427,16 @@ _NON_TYPE_WORDS = frozenset(
 )
 
 
-def _blank_after_declaration(match: re.Match[bytes]) -> bytes:
+def _blank_macro_after_declaration(match: re.Match[bytes]) -> bytes:
     start = match.start("macro")
     return (
         blank_macro(match)
-        if _DECLARED_NAME_PATTERN.search(match.string[max(0, start - _MAX_CONTEXT_BYTES) : start])
+        if _DECLARED_NAME_PATTERN.search(match.string[max(0, start - _MAX_MACRO_CONTEXT_BYTES) : start])
         else match[0]
     )
 
 
-def _blank_after_type(match: re.Match[bytes]) -> bytes:
+def _blank_macro_after_type(match: re.Match[bytes]) -> bytes:
     words = match["before"].replace(b"*", b" ").split()
     return blank_macro(match) if any(word not in _NON_TYPE_WORDS for word in words) else match[0]
 

@@ -5,12 +5,12 @@ import re
 from collections.abc import Callable
 
 from tools.filemap.language_description import FoundSymbol
-from tools.filemap.scanners.lines import RowCounter
+from tools.filemap.scanners.source_lines import RowCounter
 
 _NOT_CODE_PATTERN = re.compile(rb"^=[a-z]\w*.*?(?:^=cut\b|\Z)|^__(?:END|DATA)__\r?\n.*", re.M | re.S)
 
 
-def missed_function_finder(
+def make_missed_function_finder(
     head: re.Pattern[bytes],
 ) -> Callable[[list[FoundSymbol], bytes], list[FoundSymbol]]:
     """Returns a function that adds the functions which a grammar lost. `head` matches the first line of a function,
@@ -33,10 +33,10 @@ def missed_function_finder(
                 around.end_row = row - 1
                 if own is not None:
                     around.end_row = around.start_row + source.count(
-                        b"\n", around.start, _definition_end(source, own)
+                        b"\n", around.start, _find_function_end(source, own)
                     )
             name = match["name"].decode("utf-8", "replace")
-            last = row + source.count(b"\n", start, _definition_end(source, match))
+            last = row + source.count(b"\n", start, _find_function_end(source, match))
             declared = source[match.start("name") : match.end()].split(b"{")[0].decode("utf-8", "replace")
             drafts.append(
                 FoundSymbol(name, "function", start, row, last, signature=" ".join(declared.split()))
@@ -53,7 +53,7 @@ def _enclosing_function(drafts: list[FoundSymbol], row: int) -> FoundSymbol | No
     )
 
 
-def _definition_end(source: bytes, match: re.Match[bytes]) -> int:
+def _find_function_end(source: bytes, match: re.Match[bytes]) -> int:
     rest = match["rest"]
     if rest.count(b"{") and rest.count(b"{") == rest.count(b"}"):
         return match.end()

@@ -10,22 +10,22 @@ from tools.filemap.language_description import (
     Language,
     NodeContext,
     NodeRule,
+    child_name_rule,
     child_of_type,
-    first_child,
-    first_of_types,
-    header_line,
+    first_line_of_node,
+    first_named_child,
     word_set,
 )
 from tools.filemap.languages.cfamily import C, declared_name_node
-from tools.filemap.languages.macros import blank_macro, nested_arguments, without_macros
+from tools.filemap.languages.macros import blank_macro, blank_macros, nested_arguments_regex
 
 _NOT_BLANK_PATTERN = re.compile(rb"\S")
-_CLASS_BLOCK_PATTERN = re.compile(
+_OBJC_CLASS_BLOCK_PATTERN = re.compile(
     rb"^(?:[A-Z][A-Z0-9_]+[ \t]*\r?\n)*[ \t]*@(?:interface|implementation|protocol)\b(?![^\n]*;[ \t]*\r?$)"
     rb".*?^[ \t]*@end\b",
     re.M | re.S,
 )
-_MACRO_METHOD_PATTERN = re.compile(
+_OBJC_MACRO_METHOD_PATTERN = re.compile(
     rb"^(?P<macro>[A-Z][A-Z0-9_]+\()(?P<before>(?:[ \t]*\w+[ \t]*,\s*)?)"
     rb"(?P<said>\w+(?:[ \t]*:[^{};]*?)?)(?P<close>\)[ \t]*)(?=\s*\{)",
     re.M,
@@ -34,18 +34,18 @@ _MACRO_METHOD_PATTERN = re.compile(
 _MACRO_LINE_PATTERN = re.compile(rb"^[A-Z][A-Z0-9_]+(?:\([^(){};]*\))?[ \t]*;?[ \t]*\r?$", re.M)
 _MACRO_AFTER_DECLARED_PATTERN = re.compile(
     rb"\s(?<=[\w*)].)\s*(?P<macro>[A-Z][A-Z0-9]*_[A-Z0-9_]+(?:"
-    + nested_arguments(rb"[^()\n]")
+    + nested_arguments_regex(rb"[^()\n]")
     + rb")?)(?=\s*[{;])"
 )
 """Matches `- (void)play:(Song *)song LIB_AVAILABLE(ios(10)) {`, and the same after a property."""
 _PLACEHOLDER_METHOD_HEAD = b"- (void)"
 
 
-def _without_project_macros(source: bytes, watch: Deadline) -> bytes:
+def _blank_objc_macros(source: bytes, watch: Deadline) -> bytes:
     """Replaces project macros between Objective-C methods: those that define a method by a method head, others by
     spaces."""
-    return without_macros(
-        _CLASS_BLOCK_PATTERN.sub(lambda match: _without_macros_in_block(match[0]), source), watch
+    return blank_macros(
+        _OBJC_CLASS_BLOCK_PATTERN.sub(lambda match: _blank_objc_macros_in_block(match[0]), source), watch
     )
 
 
@@ -55,7 +55,7 @@ _METHOD_BODY_PATTERN = re.compile(
 """Matches a method whose body the map does not need, and whose C++ or new syntax the grammar may not know."""
 
 
-def _without_macros_in_block(block: bytes) -> bytes:
+def _blank_objc_macros_in_block(block: bytes) -> bytes:
     def as_head(match: re.Match[bytes]) -> bytes:
         room = len(match["macro"]) + len(match["before"])
         if room < len(_PLACEHOLDER_METHOD_HEAD):
@@ -71,7 +71,7 @@ def _without_macros_in_block(block: bytes) -> bytes:
         lambda match: match["head"] + _NOT_BLANK_PATTERN.sub(b" ", match["body"]), block
     )
     block = _MACRO_LINE_PATTERN.sub(
-        lambda match: _NOT_BLANK_PATTERN.sub(b" ", match[0]), _MACRO_METHOD_PATTERN.sub(as_head, block)
+        lambda match: _NOT_BLANK_PATTERN.sub(b" ", match[0]), _OBJC_MACRO_METHOD_PATTERN.sub(as_head, block)
     )
     return _MACRO_AFTER_DECLARED_PATTERN.sub(blank_macro, block)
 
@@ -79,27 +79,27 @@ def _without_macros_in_block(block: bytes) -> bytes:
 _CPP_NAMESPACE_PATTERN = re.compile(rb"(?<![\w:])(?:[A-Za-z_]\w*::)+(?=[A-Za-z_])")
 
 
-def _only_objective_c_classes(source: bytes, watch: Deadline) -> bytes:
+def _keep_only_objc_classes(source: bytes, watch: Deadline) -> bytes:
     """Returns an Objective-C++ source with everything but its classes blanked out, and with C++ types named without
     their namespace."""
     own = split_objective_c(source)[0]
     if b"::" in own:
         own = _CPP_NAMESPACE_PATTERN.sub(lambda match: b" " * len(match[0]), own)
-    return _without_project_macros(own, watch)
+    return _blank_objc_macros(own, watch)
 
 
 def split_objective_c(source: bytes) -> tuple[bytes, bytes]:
     """Splits an Objective-C++ source into its Objective-C parts and the C++ around them, each with spaces in place of
     the other."""
     own, around = bytearray(_NOT_BLANK_PATTERN.sub(b" ", source)), bytearray(source)
-    for match in _CLASS_BLOCK_PATTERN.finditer(source):
+    for match in _OBJC_CLASS_BLOCK_PATTERN.finditer(source):
         first, last = match.span()
         own[first:last] = source[first:last]
         around[first:last] = _NOT_BLANK_PATTERN.sub(b" ", match[0])
     return bytes(own), bytes(around)
 
 
-def _selector(node: Node, place: NodeContext) -> str | None:
+def _name_objc_method(node: Node, place: NodeContext) -> str | None:
     """Names an Objective-C method by its selector: `- (void)setX:(int)x forY:(int)y` is setX:forY:."""
     names = [child for child in node.named_children if child.type == "identifier"]
     parts = [place.text(name) for name in names]
@@ -111,17 +111,17 @@ def _selector(node: Node, place: NodeContext) -> str | None:
     return ":".join(parts) + ":"
 
 
-def _property(node: Node, place: NodeContext) -> list[Node] | str | None:
+def _name_objc_property(node: Node, place: NodeContext) -> list[Node] | str | None:
     declared = child_of_type(node, "struct_declaration")
-    names = _instance_variables(declared, place) if declared is not None else None
+    names = _name_objc_variables(declared, place) if declared is not None else None
     if names:
         return names
-    line = header_line(node, place, 200, until=";")
+    line = first_line_of_node(node, place, 200, until=";")
     match = re.search(r"(\w+)\s*$", line.split(" NS_")[0].split(" API_")[0])
     return match.group(1) if match else None
 
 
-def _class_or_category_name(node: Node, place: NodeContext) -> str | None:
+def _name_objc_class(node: Node, place: NodeContext) -> str | None:
     name = child_of_type(node, "identifier")
     if name is None:
         return None
@@ -129,21 +129,23 @@ def _class_or_category_name(node: Node, place: NodeContext) -> str | None:
     return place.text(name) + (f" ({place.text(category)})" if category is not None else "")
 
 
-def _instance_variables(node: Node, _place: NodeContext) -> list[Node] | None:
+def _name_objc_variables(node: Node, _place: NodeContext) -> list[Node] | None:
     """Names the instance variables of an Objective-C class: `@interface A { int _count; }`."""
     declared = (child for child in node.named_children if child.type == "struct_declarator")
-    return [name for each in declared if (name := declared_name_node(first_child(each))) is not None] or None
+    return [
+        name for each in declared if (name := declared_name_node(first_named_child(each))) is not None
+    ] or None
 
 
 _OBJC_RULES = {
-    **C.rules,
-    "class_interface": NodeRule("class", _class_or_category_name),
-    "class_implementation": NodeRule("implementation", _class_or_category_name),
-    "protocol_declaration": NodeRule("protocol", first_of_types("identifier")),
-    "method_declaration": NodeRule("method", _selector, is_leaf=True),
-    "method_definition": NodeRule("method", _selector, is_leaf=True),
-    "property_declaration": NodeRule("property", _property, is_leaf=True),
-    "struct_declaration": NodeRule("field", _instance_variables, is_leaf=True),
+    **C.node_rules,
+    "class_interface": NodeRule("class", _name_objc_class),
+    "class_implementation": NodeRule("implementation", _name_objc_class),
+    "protocol_declaration": NodeRule("protocol", child_name_rule("identifier")),
+    "method_declaration": NodeRule("method", _name_objc_method, is_leaf=True),
+    "method_definition": NodeRule("method", _name_objc_method, is_leaf=True),
+    "property_declaration": NodeRule("property", _name_objc_property, is_leaf=True),
+    "struct_declaration": NodeRule("field", _name_objc_variables, is_leaf=True),
 }
 
 
@@ -152,17 +154,17 @@ def _objc_language(name: str, called: str, *, is_mixed: bool) -> Language:
         name=name,
         display_name=called,
         grammar_name="objc",
-        rules=_OBJC_RULES,
-        enter=C.enter
+        node_rules=_OBJC_RULES,
+        entered_nodes=C.entered_nodes
         | word_set(
             "implementation_definition qualified_protocol_interface_declaration instance_variables instance_variable"
         ),
-        imports=C.imports,
-        modifiers=C.modifiers,
+        import_rules=C.import_rules,
+        modifier_words=C.modifier_words,
         has_type_before_name=True,
         definition_filter=C.definition_filter,
-        prepare=_only_objective_c_classes if is_mixed else _without_project_macros,
-        finish=C.finish,
+        prepare_source=_keep_only_objc_classes if is_mixed else _blank_objc_macros,
+        finish_symbols=C.finish_symbols,
     )
 
 

@@ -11,23 +11,23 @@ from tools.filemap.language_description import (
     Language,
     NodeContext,
     NodeRule,
-    definition_words,
+    make_definition_words,
     word_set,
 )
-from tools.filemap.languages.routes import python_routes
-from tools.filemap.symbol_lists import mark_methods, without_symbols
+from tools.filemap.languages.web_routes import find_python_routes
+from tools.filemap.symbol_lists import remove_symbols, turn_functions_into_methods
 
-_DEFINITION_WORDS = definition_words(b"def ", b"def\t", b"class ", b"class\t")
-_STRING_OPENING_PATTERN = re.compile(rb"[rRuUbBfF]{0,2}(?P<quote>\"{3}|'{3}|\"|')")
+_PYTHON_DEFINITION_WORDS = make_definition_words(b"def ", b"def\t", b"class ", b"class\t")
+_PYTHON_STRING_OPENING_PATTERN = re.compile(rb"[rRuUbBfF]{0,2}(?P<quote>\"{3}|'{3}|\"|')")
 _STATEMENT_END_PATTERN = re.compile(rb"[ \t]*(?:[\r\n;#]|\Z)")
 
 
-def _definition_filter(here: AncestorTypes) -> tuple[DefinitionWord, ...] | None:
+def _python_definition_filter(here: AncestorTypes) -> tuple[DefinitionWord, ...] | None:
     """Restricts the search for symbols inside of Python functions to definitions."""
-    return _DEFINITION_WORDS if here[0] == "function_definition" else None
+    return _PYTHON_DEFINITION_WORDS if here[0] == "function_definition" else None
 
 
-def _assigned_names(node: Node, place: NodeContext) -> Node | None:
+def _name_python_assignment(node: Node, place: NodeContext) -> Node | None:
     """Returns the names that a Python statement assigns in a module or a class, not in a function."""
     left = node.child_by_field_name("left")
     if left is None or left.type != "identifier":
@@ -36,8 +36,8 @@ def _assigned_names(node: Node, place: NodeContext) -> Node | None:
     return left if around in ("module", "class_definition") else None
 
 
-def _docstring(source: bytes, body: int) -> str:
-    opening = _STRING_OPENING_PATTERN.match(source, body)
+def _find_python_docstring(source: bytes, body: int) -> str:
+    opening = _PYTHON_STRING_OPENING_PATTERN.match(source, body)
     if opening is None:
         return ""
     end = source.find(opening["quote"], opening.end(), opening.end() + 400)
@@ -48,14 +48,14 @@ def _docstring(source: bytes, body: int) -> str:
     return source[opening.end() : end].decode("utf-8", "replace")
 
 
-def _is_exported(draft: FoundSymbol, _before: bytes) -> bool:
+def _is_exported_in_python(draft: FoundSymbol, _before: bytes) -> bool:
     return not draft.name.startswith("_")
 
 
 def _finish_python_symbols(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
     """Completes Python symbols: functions of classes become methods, names in capitals constants; repeated assignments
     are merged."""
-    drafts = mark_methods(drafts, ("class",))
+    drafts = turn_functions_into_methods(drafts, ("class",))
     seen: set[tuple[int, str]] = set()
     removed: set[int] = set()
     variables = [index for index, draft in enumerate(drafts) if draft.kind == "variable"]
@@ -65,35 +65,35 @@ def _finish_python_symbols(drafts: list[FoundSymbol], _source: bytes) -> list[Fo
             removed.add(index)
         seen.add((draft.parent, draft.name))
         draft.kind = "constant" if draft.name.isupper() else "variable"
-    return without_symbols(drafts, removed)
+    return remove_symbols(drafts, removed)
 
 
-def _imported_names(node: Node, place: NodeContext) -> list[Node]:
+def _name_python_imports(node: Node, place: NodeContext) -> list[Node]:
     return node.children_by_field_name("name")
 
 
 PYTHON = Language(
     name="python",
-    rules={
+    node_rules={
         "class_definition": NodeRule("class"),
         "function_definition": NodeRule("function"),
-        "assignment": NodeRule("variable", _assigned_names, is_leaf=True),
+        "assignment": NodeRule("variable", _name_python_assignment, is_leaf=True),
     },
-    enter=word_set(
+    entered_nodes=word_set(
         "module block decorated_definition if_statement elif_clause else_clause try_statement "
         "except_clause finally_clause with_statement for_statement while_statement "
         "match_statement case_clause"
     ),
-    wrappers=word_set("decorated_definition"),
-    is_wrapper_start=False,
-    imports={"import_statement": _imported_names, "import_from_statement": "module_name"},
-    modifiers=word_set("async"),
-    export_rule=_is_exported,
+    wrapper_nodes=word_set("decorated_definition"),
+    starts_at_wrapper=False,
+    import_rules={"import_statement": _name_python_imports, "import_from_statement": "module_name"},
+    modifier_words=word_set("async"),
+    export_rule=_is_exported_in_python,
     has_decorators=True,
-    inner_doc=_docstring,
-    definition_filter=_definition_filter,
-    finish=_finish_python_symbols,
-    routes=python_routes,
+    find_inner_doc=_find_python_docstring,
+    definition_filter=_python_definition_filter,
+    finish_symbols=_finish_python_symbols,
+    find_routes=find_python_routes,
 )
 
 LANGUAGES = (PYTHON,)

@@ -12,25 +12,25 @@ from tools.filemap.language_description import (
     NamedNode,
     NodeContext,
     NodeRule,
+    child_name_rule,
     child_of_type,
-    definition_words,
-    first_child,
-    first_descendant,
-    first_of_types,
-    name_of_function,
-    name_or_default,
+    default_name_rule,
+    descendant_name_rule,
+    first_named_child,
+    make_definition_words,
+    name_assigned_function,
     word_set,
 )
-from tools.filemap.languages.missed_functions import missed_function_finder
-from tools.filemap.one_line_text import MAX_SIGNATURE, first_doc_line, one_line
-from tools.filemap.symbol_lists import in_file_order, mark_methods, without_symbols
+from tools.filemap.languages.missed_functions import make_missed_function_finder
+from tools.filemap.one_line_text import MAX_SIGNATURE_CHARS, first_doc_line, shorten_to_one_line
+from tools.filemap.symbol_lists import remove_symbols, sort_in_file_order, turn_functions_into_methods
 
 _R_DEFINING_CALLS = word_set(
     "setClass setMethod setGeneric setRefClass setValidity R6Class test_that describe it"
 )
 
 
-def _r_assignment(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_r_assignment(node: Node, place: NodeContext) -> list[NamedNode] | None:
     operator = node.child_by_field_name("operator")
     left, right = node.child_by_field_name("lhs"), node.child_by_field_name("rhs")
     if operator is None or left is None or right is None:
@@ -56,37 +56,37 @@ _R_MEMBER_LISTS = word_set("list R6Class setRefClass methods")
 _R_FIELD_LISTS = word_set("public private fields")
 
 
-def _r_call_around(node: Node, place: NodeContext) -> tuple[Node | None, str]:
+def _find_enclosing_r_call(node: Node, place: NodeContext) -> tuple[Node | None, str]:
     """Returns the R call that an argument belongs to, and the name of the called function."""
     call = node.parent.parent if node.parent is not None else None
     called = call.child_by_field_name("function") if call is not None else None
     return call, place.text(called).rsplit(":", 1)[-1] if called is not None else ""
 
 
-def _r_member(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_r_member(node: Node, place: NodeContext) -> list[NamedNode] | None:
     """Names a function in an R list, or a field of an R class; a callback argument such as `error = function(e)` is no
     member."""
-    call, called = _r_call_around(node, place)
+    call, called = _find_enclosing_r_call(node, place)
     if called not in _R_MEMBER_LISTS:
         return None
-    name = name_of_function(node, place)
+    name = name_assigned_function(node, place)
     if name is not None:
         return [NamedNode(name)]
     name, owner = node.child_by_field_name("name"), call.parent if call is not None else None
     listed = owner.child_by_field_name("name") if owner is not None and owner.type == "argument" else None
     if name is None or owner is None or listed is None or place.text(listed) not in _R_FIELD_LISTS:
         return None
-    is_class = _r_call_around(owner, place)[1] in ("R6Class", "setRefClass")
+    is_class = _find_enclosing_r_call(owner, place)[1] in ("R6Class", "setRefClass")
     return [NamedNode(name, "field")] if is_class else None
 
 
-def _r_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_r_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
     function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     if function is None or arguments is None or not arguments.named_child_count:
         return None
     word = place.text(function) if function.end_byte - function.start_byte < 40 else ""
     word = word.rsplit(":", 1)[-1]
-    first = first_child(arguments)
+    first = first_named_child(arguments)
     if word not in _R_DEFINING_CALLS or first is None or word == "R6Class":
         return None
     kinds = {
@@ -105,37 +105,37 @@ def _r_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
 
 R = Language(
     name="r",
-    rules={
-        "binary_operator": NodeRule("function", _r_assignment, value="rhs"),
-        "call": NodeRule("method", _r_call),
-        "argument": NodeRule("method", _r_member, value="value"),
+    node_rules={
+        "binary_operator": NodeRule("function", _name_r_assignment, value_field="rhs"),
+        "call": NodeRule("method", _name_r_call),
+        "argument": NodeRule("method", _name_r_member, value_field="value"),
     },
-    enter=word_set("program braced_expression function_definition arguments if_statement"),
+    entered_nodes=word_set("program braced_expression function_definition arguments if_statement"),
 )
 
 
-def _julia_signature(node: Node, place: NodeContext) -> Node | None:
-    inner = first_child(node)
+def _name_julia_function(node: Node, place: NodeContext) -> Node | None:
+    inner = first_named_child(node)
     for _ in range(8):
         if inner is None:
             return None
         if inner.type in ("identifier", "field_expression", "operator", "scoped_identifier"):
             return inner
-        inner = first_child(inner)
+        inner = first_named_child(inner)
     return None
 
 
-def _julia_assignment(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    left = first_child(node)
-    field = _julia_field(left, place) if left is not None else None
+def _name_julia_assignment(node: Node, place: NodeContext) -> list[NamedNode] | None:
+    left = first_named_child(node)
+    field = _name_julia_field(left, place) if left is not None else None
     if field is not None:
         return [NamedNode(field, "field")]
     while left is not None and left.type in ("where_expression", "typed_expression"):
-        left = first_child(left)
+        left = first_named_child(left)
     if left is None:
         return None
     if left.type == "call_expression":
-        name = _julia_signature(left, place)
+        name = _name_julia_function(left, place)
         return [NamedNode(name, "function")] if name is not None else None
     if place.ancestor_type() == "const_statement" and left.type == "identifier":
         line = place.text(node).split("\n", 1)[0]
@@ -143,7 +143,7 @@ def _julia_assignment(node: Node, place: NodeContext) -> list[NamedNode] | None:
     return None
 
 
-def _julia_field(node: Node, place: NodeContext) -> Node | None:
+def _name_julia_field(node: Node, place: NodeContext) -> Node | None:
     """Names a field of a Julia struct: `name` or `name::Type`."""
     if place.ancestor_type() == "const_statement":
         is_field = (place.ancestor_type(1), place.ancestor_type(2)) == ("block", "struct_definition")
@@ -158,46 +158,52 @@ def _julia_field(node: Node, place: NodeContext) -> Node | None:
 
 JULIA = Language(
     name="julia",
-    rules={
+    node_rules={
         "module_definition": NodeRule("module"),
-        "struct_definition": NodeRule("struct", _julia_signature),
-        "abstract_definition": NodeRule("type", _julia_signature, is_leaf=True),
-        "primitive_definition": NodeRule("type", _julia_signature, is_leaf=True),
-        "function_definition": NodeRule("function", _julia_signature, is_leaf=True),
-        "macro_definition": NodeRule("macro", _julia_signature, is_leaf=True),
-        "assignment": NodeRule("function", _julia_assignment, is_leaf=True),
-        "identifier": NodeRule("field", _julia_field, is_leaf=True),
-        "typed_expression": NodeRule("field", _julia_field, is_leaf=True),
+        "struct_definition": NodeRule("struct", _name_julia_function),
+        "abstract_definition": NodeRule("type", _name_julia_function, is_leaf=True),
+        "primitive_definition": NodeRule("type", _name_julia_function, is_leaf=True),
+        "function_definition": NodeRule("function", _name_julia_function, is_leaf=True),
+        "macro_definition": NodeRule("macro", _name_julia_function, is_leaf=True),
+        "assignment": NodeRule("function", _name_julia_assignment, is_leaf=True),
+        "identifier": NodeRule("field", _name_julia_field, is_leaf=True),
+        "typed_expression": NodeRule("field", _name_julia_field, is_leaf=True),
     },
-    enter=word_set(
+    entered_nodes=word_set(
         "source_file block const_statement macrocall_expression macro_argument_list if_statement let_statement "
         "compound_statement else_clause elseif_clause"
     ),
-    wrappers=word_set("const_statement"),
-    comments=word_set("line_comment block_comment string_literal"),
-    imports={
+    wrapper_nodes=word_set("const_statement"),
+    comment_nodes=word_set("line_comment block_comment string_literal"),
+    import_rules={
         "using_statement": lambda node, _place: node.named_children,
         "import_statement": lambda node, _place: node.named_children,
     },
 )
 
 
-def _fortran_interface(node: Node, place: NodeContext) -> Node | str:
+def _name_fortran_interface(node: Node, place: NodeContext) -> Node | str:
     """Names a generic Fortran interface by its name or operator; other interfaces declare procedures."""
-    first = first_child(node)
+    first = first_named_child(node)
     found = (
-        first_descendant("name", "operator_name", "assignment")(first, place) if first is not None else None
+        descendant_name_rule("name", "operator_name", "assignment")(first, place)
+        if first is not None
+        else None
     )
     return found if isinstance(found, Node) else "interface"
 
 
-_FORTRAN_OWNERS = {"derived_type_definition": "field", "module": "variable", "submodule": "variable"}
+_SYMBOL_KIND_BY_FORTRAN_OWNER = {
+    "derived_type_definition": "field",
+    "module": "variable",
+    "submodule": "variable",
+}
 
 
-def _fortran_variables(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_fortran_variables(node: Node, place: NodeContext) -> list[NamedNode] | None:
     """Names components of Fortran types and variables of modules, but not those of procedures."""
-    kind = _FORTRAN_OWNERS.get(
-        place.nearest_ancestor_type(*_FORTRAN_OWNERS, "function", "subroutine", "program")
+    kind = _SYMBOL_KIND_BY_FORTRAN_OWNER.get(
+        place.nearest_ancestor_type(*_SYMBOL_KIND_BY_FORTRAN_OWNER, "function", "subroutine", "program")
     )
     if kind is None:
         return None
@@ -205,33 +211,33 @@ def _fortran_variables(node: Node, place: NodeContext) -> list[NamedNode] | None
         child.type == "type_qualifier" and place.text(child).lower() == "parameter"
         for child in node.named_children
     )
-    names = [_fortran_declared_name(each) for each in node.children_by_field_name("declarator")]
+    names = [_find_fortran_declared_name(each) for each in node.children_by_field_name("declarator")]
     return [
         NamedNode(name, "constant" if is_constant else kind) for name in names if name is not None
     ] or None
 
 
-def _fortran_declared_name(node: Node | None) -> Node | None:
+def _find_fortran_declared_name(node: Node | None) -> Node | None:
     while node is not None and node.type != "identifier":
-        node = node.child_by_field_name("left") or first_child(node)
+        node = node.child_by_field_name("left") or first_named_child(node)
     return node
 
 
 _FORTRAN_OPERATOR_PATTERN = re.compile(r"operator\s*\(\s*(\S+)\s*\)", re.I)
 
 
-def _fortran_binding(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_fortran_binding(node: Node, place: NodeContext) -> list[NamedNode] | None:
     """Names procedures of a Fortran type: `procedure :: name => implementation`, `procedure :: name, other`."""
     if place.nearest_ancestor_type("derived_type_procedures", "interface") != "derived_type_procedures":
         return None
     declared = node.children_by_field_name("declarator")
     bound = [each for each in declared if each.type == "binding"]
-    names = (first_child(each) or each for each in bound or declared)
+    names = (first_named_child(each) or each for each in bound or declared)
     return [NamedNode(_FORTRAN_OPERATOR_PATTERN.sub(r"\1", place.text(name))) for name in names] or None
 
 
-def _fortran_enumerators(node: Node, _place: NodeContext) -> list[Node] | None:
-    names = [_fortran_declared_name(each) for each in node.children_by_field_name("declarator")]
+def _name_fortran_enumerators(node: Node, _place: NodeContext) -> list[Node] | None:
+    names = [_find_fortran_declared_name(each) for each in node.children_by_field_name("declarator")]
     return [name for name in names if name is not None] or None
 
 
@@ -253,7 +259,7 @@ _FIXED_FORM_UNIT_PATTERN = re.compile(
 _NOT_BLANK_PATTERN = re.compile(rb"\S")
 
 
-def _fixed_form_units(source: bytes) -> bytes:
+def _keep_fixed_form_units(source: bytes) -> bytes:
     """Returns a Fortran source in fixed form with only the first and last lines of its programs and procedures, because
     the grammar knows free form only."""
     kept = bytearray(_NOT_BLANK_PATTERN.sub(b" ", source))
@@ -266,14 +272,14 @@ def _fixed_form_units(source: bytes) -> bytes:
     return bytes(kept)
 
 
-def _prepare_fortran(source: bytes, watch: Deadline) -> bytes:
+def _prepare_fortran_source(source: bytes, watch: Deadline) -> bytes:
     comments = sum(1 for _ in islice(_FIXED_FORM_COMMENT_PATTERN.finditer(source), _MIN_FIXED_FORM_COMMENTS))
     if comments == _MIN_FIXED_FORM_COMMENTS and not _FREE_FORM_CONTINUATION_PATTERN.search(source):
-        return _fixed_form_units(source)
-    return _without_procedure_macros(source, watch)
+        return _keep_fixed_form_units(source)
+    return _blank_fortran_procedure_macros(source, watch)
 
 
-def _without_procedure_macros(source: bytes, _watch: Deadline) -> bytes:
+def _blank_fortran_procedure_macros(source: bytes, _watch: Deadline) -> bytes:
     """Blanks out preprocessor macros around Fortran names: leaves `name` of `procedure :: LIB_NAMED(name)`."""
 
     def inner(match: re.Match[bytes]) -> bytes:
@@ -286,32 +292,32 @@ def _without_procedure_macros(source: bytes, _watch: Deadline) -> bytes:
 
 FORTRAN = Language(
     name="fortran",
-    prepare=_prepare_fortran,
-    rules={
-        "module": NodeRule("module", first_descendant("name")),
-        "submodule": NodeRule("module", first_descendant("name")),
-        "program": NodeRule("program", first_descendant("name")),
-        "subroutine": NodeRule("function", first_descendant("name")),
-        "function": NodeRule("function", first_descendant("name")),
-        "module_procedure": NodeRule("function", first_descendant("name")),
-        "derived_type_definition": NodeRule("struct", first_descendant("type_name")),
-        "interface": NodeRule("interface", _fortran_interface),
-        "variable_declaration": NodeRule("variable", _fortran_variables, is_leaf=True),
-        "procedure_statement": NodeRule("method", _fortran_binding, is_leaf=True),
-        "enumerator_statement": NodeRule("enum member", _fortran_enumerators, is_leaf=True),
+    prepare_source=_prepare_fortran_source,
+    node_rules={
+        "module": NodeRule("module", descendant_name_rule("name")),
+        "submodule": NodeRule("module", descendant_name_rule("name")),
+        "program": NodeRule("program", descendant_name_rule("name")),
+        "subroutine": NodeRule("function", descendant_name_rule("name")),
+        "function": NodeRule("function", descendant_name_rule("name")),
+        "module_procedure": NodeRule("function", descendant_name_rule("name")),
+        "derived_type_definition": NodeRule("struct", descendant_name_rule("type_name")),
+        "interface": NodeRule("interface", _name_fortran_interface),
+        "variable_declaration": NodeRule("variable", _name_fortran_variables, is_leaf=True),
+        "procedure_statement": NodeRule("method", _name_fortran_binding, is_leaf=True),
+        "enumerator_statement": NodeRule("enum member", _name_fortran_enumerators, is_leaf=True),
     },
-    enter=word_set(
+    entered_nodes=word_set(
         "translation_unit internal_procedures derived_type_procedures enum preproc_if preproc_ifdef preproc_else "
         "preproc_elif preproc_elifdef"
     ),
-    imports={"use_statement": first_descendant("module_name")},
+    import_rules={"use_statement": descendant_name_rule("module_name")},
 )
 
 
 _ZIG_CONTAINER_PATTERN = re.compile(rb"\b(?P<word>struct|enum|union|error|opaque)[ {(]")
 
 
-def _zig_variable(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_zig_variable(node: Node, place: NodeContext) -> list[NamedNode] | None:
     name = node.child_by_field_name("variable_type_function")
     if name is None:
         return None
@@ -330,21 +336,21 @@ def _zig_variable(node: Node, place: NodeContext) -> list[NamedNode] | None:
 _ZIG_BODY_NODES = word_set(
     "ContainerField Block Statement AssignExpr IfStatement FieldOrFnCall FnCallArguments BlockExpr"
 )
-_ZIG_CONTAINER_WORDS = definition_words(b"struct", b"union", b"enum", b"opaque", b"error{")
+_ZIG_CONTAINER_WORDS = make_definition_words(b"struct", b"union", b"enum", b"opaque", b"error{")
 """All that a body can define: a container that it names, returns or passes."""
 
 
-def _zig_test(node: Node, place: NodeContext) -> str:
-    first = first_child(node)
+def _name_zig_test(node: Node, place: NodeContext) -> str:
+    first = first_named_child(node)
     return "test " + place.text(first).strip('"') if first is not None and first.type != "Block" else "test"
 
 
-def _zig_field(node: Node, place: NodeContext) -> NamedNode | None:
-    found = node.child_by_field_name("field_member") or first_descendant("IDENTIFIER")(node, place)
+def _name_zig_field(node: Node, place: NodeContext) -> NamedNode | None:
+    found = node.child_by_field_name("field_member") or descendant_name_rule("IDENTIFIER")(node, place)
     if not isinstance(found, Node) or place.text(found) == "_":  # `_` says that an enum has further values
         return None
-    head = place.text_between(found.start_byte, node.end_byte).split("{")[0].split("=")[0]
-    return NamedNode(found, "", one_line(head.rstrip(" ,\n"), MAX_SIGNATURE))
+    head = place.source_between(found.start_byte, node.end_byte).split("{")[0].split("=")[0]
+    return NamedNode(found, "", shorten_to_one_line(head.rstrip(" ,\n"), MAX_SIGNATURE_CHARS))
 
 
 _ZIG_DOC_LINES_PATTERN = re.compile(rb"(?:///[^\n]*\n\s*)+")
@@ -363,39 +369,39 @@ def _finish_zig_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundS
     return drafts
 
 
-def _zig_function(node: Node, place: NodeContext) -> Node | None:
+def _name_zig_function(node: Node, place: NodeContext) -> Node | None:
     head = child_of_type(node, "FnProto")
     return head.child_by_field_name("function") if head is not None else None
 
 
 ZIG = Language(
     name="zig",
-    rules={
-        "VarDecl": NodeRule("variable", _zig_variable),
-        "Decl": NodeRule("function", _zig_function),
-        "TestDecl": NodeRule("test", _zig_test, is_leaf=True),
-        "ContainerField": NodeRule("field", _zig_field),
+    node_rules={
+        "VarDecl": NodeRule("variable", _name_zig_variable),
+        "Decl": NodeRule("function", _name_zig_function),
+        "TestDecl": NodeRule("test", _name_zig_test, is_leaf=True),
+        "ContainerField": NodeRule("field", _name_zig_field),
     },
-    enter=word_set(
+    entered_nodes=word_set(
         "source_file ErrorUnionExpr SuffixExpr ContainerDecl Block Statement AssignExpr IfStatement FieldOrFnCall "
         "FnCallArguments BlockExpr"
     ),
     definition_filter=lambda here: _ZIG_CONTAINER_WORDS if here[0] in _ZIG_BODY_NODES else None,
-    comments=word_set("line_comment doc_comment container_doc_comment"),
-    wrappers=word_set("Decl"),
-    modifiers=word_set("export extern inline comptime threadlocal"),
+    comment_nodes=word_set("line_comment doc_comment container_doc_comment"),
+    wrapper_nodes=word_set("Decl"),
+    modifier_words=word_set("export extern inline comptime threadlocal"),
     exporting_modifiers=word_set("export"),
-    finish=_finish_zig_symbols,
+    finish_symbols=_finish_zig_symbols,
 )
 
 
-def _dart_name(node: Node, place: NodeContext) -> Node | str | None:
+def _name_dart_declaration(node: Node, place: NodeContext) -> Node | str | None:
     name = node.child_by_field_name("name")
     if name is not None and node.type not in ("constructor_signature", "factory_constructor_signature"):
         return name
     for child in node.named_children:
         if child.type.endswith("_signature"):
-            return _dart_name(child, place)
+            return _name_dart_declaration(child, place)
     names = [place.text(child) for child in node.named_children if child.type == "identifier"]
     if not names and node.type == "operator_signature":
         return place.text(node).split("(")[0].split("operator", 1)[-1].strip()
@@ -405,7 +411,7 @@ def _dart_name(node: Node, place: NodeContext) -> Node | str | None:
 def _finish_dart_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """Completes Dart symbols: extends a declaration over its body, a sibling node, to the closing brace or semicolon,
     and attaches its functions."""
-    drafts = in_file_order(drafts)
+    drafts = sort_in_file_order(drafts)
     for draft in drafts:
         if draft.node_type.endswith("_signature"):
             draft.end_row = draft.start_row + _count_dart_body_rows(source, draft.start)
@@ -417,7 +423,7 @@ def _finish_dart_symbols(drafts: list[FoundSymbol], source: bytes) -> list[Found
             draft.parent = open_[-1]
         if draft.node_type.endswith("_signature"):
             open_.append(index)
-    return mark_methods(drafts, ("class", "mixin", "extension", "enum"))
+    return turn_functions_into_methods(drafts, ("class", "mixin", "extension", "enum"))
 
 
 _DART_BRACKET_OR_STRING_PATTERN = re.compile(
@@ -439,19 +445,19 @@ def _count_dart_body_rows(source: bytes, start: int) -> int:
     return source.count(b"\n", start, end)
 
 
-_EXTENSION_TYPE_PATTERN = re.compile(
+_DART_EXTENSION_TYPE_PATTERN = re.compile(
     rb"^(?P<before>[ \t]*)(?P<word>extension[ \t]+type(?:[ \t]+const)?)(?P<name>[ \t]+[\w$]+(?:<[^{}()>]*>)?)"
     rb"(?P<value>(?:\.\w+)?\((?:[^(){}]|\([^(){}]*\))*\))",
     re.M,
 )
 
 
-def _extension_types_as_classes(source: bytes, _watch: Deadline) -> bytes:
+def _rewrite_dart_extension_types(source: bytes, _watch: Deadline) -> bytes:
     """Rewrites Dart's `extension type Name._(Value it) {` as a class, because the grammar does not know extension
     types."""
     if b"extension type" not in source:
         return source
-    return _EXTENSION_TYPE_PATTERN.sub(
+    return _DART_EXTENSION_TYPE_PATTERN.sub(
         lambda match: (
             match["before"]
             + b"class".ljust(len(match["word"]))
@@ -464,50 +470,52 @@ def _extension_types_as_classes(source: bytes, _watch: Deadline) -> bytes:
 
 DART = Language(
     name="dart",
-    prepare=_extension_types_as_classes,
-    rules={
+    prepare_source=_rewrite_dart_extension_types,
+    node_rules={
         "class_definition": NodeRule("class"),
-        "mixin_declaration": NodeRule("mixin", first_of_types("identifier")),
-        "extension_declaration": NodeRule("extension", name_or_default("extension")),
+        "mixin_declaration": NodeRule("mixin", child_name_rule("identifier")),
+        "extension_declaration": NodeRule("extension", default_name_rule("extension")),
         "enum_declaration": NodeRule("enum"),
         "enum_constant": NodeRule("enum member", is_leaf=True),
-        "type_alias": NodeRule("type", first_of_types("type_identifier"), is_leaf=True),
-        "method_signature": NodeRule("method", _dart_name, is_leaf=True),
-        "function_signature": NodeRule("function", _dart_name, is_leaf=True),
-        "constructor_signature": NodeRule("constructor", _dart_name, is_leaf=True),
-        "constant_constructor_signature": NodeRule("constructor", _dart_name, is_leaf=True),
-        "factory_constructor_signature": NodeRule("constructor", _dart_name, is_leaf=True),
-        "redirecting_factory_constructor_signature": NodeRule("constructor", _dart_name, is_leaf=True),
+        "type_alias": NodeRule("type", child_name_rule("type_identifier"), is_leaf=True),
+        "method_signature": NodeRule("method", _name_dart_declaration, is_leaf=True),
+        "function_signature": NodeRule("function", _name_dart_declaration, is_leaf=True),
+        "constructor_signature": NodeRule("constructor", _name_dart_declaration, is_leaf=True),
+        "constant_constructor_signature": NodeRule("constructor", _name_dart_declaration, is_leaf=True),
+        "factory_constructor_signature": NodeRule("constructor", _name_dart_declaration, is_leaf=True),
+        "redirecting_factory_constructor_signature": NodeRule(
+            "constructor", _name_dart_declaration, is_leaf=True
+        ),
         "getter_signature": NodeRule("property", is_leaf=True),
         "setter_signature": NodeRule("property", is_leaf=True),
-        "static_final_declaration": NodeRule("variable", first_of_types("identifier"), is_leaf=True),
-        "initialized_identifier": NodeRule("variable", first_of_types("identifier"), is_leaf=True),
+        "static_final_declaration": NodeRule("variable", child_name_rule("identifier"), is_leaf=True),
+        "initialized_identifier": NodeRule("variable", child_name_rule("identifier"), is_leaf=True),
     },
-    enter=word_set(
+    entered_nodes=word_set(
         "program class_body extension_body enum_body declaration static_final_declaration_list "
         "initialized_identifier_list function_body block expression_statement selector argument_part arguments "
         "argument named_argument function_expression function_expression_body local_function_declaration "
         "lambda_expression"
     ),
-    comments=word_set("comment documentation_comment"),
-    between=word_set("marker_annotation annotation"),
+    comment_nodes=word_set("comment documentation_comment"),
+    attribute_nodes=word_set("marker_annotation annotation"),
     has_decorators=True,
-    imports={"import_or_export": first_descendant("uri")},
+    import_rules={"import_or_export": descendant_name_rule("uri")},
     has_type_before_name=True,
-    modifiers=word_set("static final const abstract external late factory covariant"),
+    modifier_words=word_set("static final const abstract external late factory covariant"),
     export_rule=lambda draft, _before: not draft.name.startswith("_"),
-    finish=_finish_dart_symbols,
+    finish_symbols=_finish_dart_symbols,
 )
 
 
-def _bash_variable(node: Node, place: NodeContext) -> Node | None:
+def _name_bash_variable(node: Node, place: NodeContext) -> Node | None:
     above = place.ancestor_type()
     if above == "program" or (above == "declaration_command" and place.ancestor_type(1) == "program"):
         return node.child_by_field_name("name")
     return None
 
 
-def _bash_alias(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_bash_alias(node: Node, place: NodeContext) -> list[NamedNode] | None:
     if place.source[node.start_byte : node.start_byte + 6] != b"alias ":
         return None
     return [NamedNode(place.text(node).split(None, 1)[1].split("=")[0], "alias")]
@@ -517,7 +525,7 @@ def _finish_bash_symbols(drafts: list[FoundSymbol], _source: bytes) -> list[Foun
     """Completes Bash symbols: a variable that is set repeatedly is listed once."""
     variables = [(index, draft.name) for index, draft in enumerate(drafts) if draft.kind == "variable"]
     first = {name: index for index, name in reversed(variables)}
-    return without_symbols(drafts, {index for index, _ in variables}.difference(first.values()))
+    return remove_symbols(drafts, {index for index, _ in variables}.difference(first.values()))
 
 
 _BASH_FUNCTION_HEAD_PATTERN = re.compile(
@@ -529,20 +537,20 @@ _BASH_FUNCTION_HEAD_PATTERN = re.compile(
 BASH = Language(
     name="bash",
     display_name="Shell",
-    rules={
+    node_rules={
         "function_definition": NodeRule("function"),
-        "variable_assignment": NodeRule("variable", _bash_variable, is_leaf=True),
-        "command": NodeRule("alias", _bash_alias, is_leaf=True),
+        "variable_assignment": NodeRule("variable", _name_bash_variable, is_leaf=True),
+        "command": NodeRule("alias", _name_bash_alias, is_leaf=True),
     },
-    enter=word_set(
+    entered_nodes=word_set(
         "program compound_statement declaration_command if_statement elif_clause else_clause redirected_statement list "
         "case_statement case_item for_statement while_statement do_group subshell c_style_for_statement pipeline "
         "negated_command"
     ),
-    modifiers=word_set("export readonly local declare"),
+    modifier_words=word_set("export readonly local declare"),
     exporting_modifiers=word_set("export"),
-    recover=missed_function_finder(_BASH_FUNCTION_HEAD_PATTERN),
-    finish=_finish_bash_symbols,
+    recover_symbols=make_missed_function_finder(_BASH_FUNCTION_HEAD_PATTERN),
+    finish_symbols=_finish_bash_symbols,
 )
 
 _POWERSHELL_FUNCTION_HEAD_PATTERN = re.compile(
@@ -552,20 +560,20 @@ _POWERSHELL_FUNCTION_HEAD_PATTERN = re.compile(
 POWERSHELL = Language(
     name="powershell",
     display_name="PowerShell",
-    recover=missed_function_finder(_POWERSHELL_FUNCTION_HEAD_PATTERN),
-    rules={
-        "function_statement": NodeRule("function", first_of_types("function_name")),
-        "class_statement": NodeRule("class", first_of_types("simple_name")),
-        "enum_statement": NodeRule("enum", first_of_types("simple_name")),
-        "enum_member": NodeRule("enum member", first_of_types("simple_name"), is_leaf=True),
-        "class_method_definition": NodeRule("method", first_of_types("simple_name"), is_leaf=True),
-        "class_property_definition": NodeRule("property", first_of_types("variable"), is_leaf=True),
+    recover_symbols=make_missed_function_finder(_POWERSHELL_FUNCTION_HEAD_PATTERN),
+    node_rules={
+        "function_statement": NodeRule("function", child_name_rule("function_name")),
+        "class_statement": NodeRule("class", child_name_rule("simple_name")),
+        "enum_statement": NodeRule("enum", child_name_rule("simple_name")),
+        "enum_member": NodeRule("enum member", child_name_rule("simple_name"), is_leaf=True),
+        "class_method_definition": NodeRule("method", child_name_rule("simple_name"), is_leaf=True),
+        "class_property_definition": NodeRule("property", child_name_rule("variable"), is_leaf=True),
     },
-    enter=word_set(
+    entered_nodes=word_set(
         "program statement_list script_block script_block_body if_statement statement_block pipeline pipeline_chain "
         "command command_elements array_literal_expression unary_expression script_block_expression"
     ),
-    modifiers=word_set("static hidden"),
+    modifier_words=word_set("static hidden"),
 )
 
 LANGUAGES = (R, JULIA, FORTRAN, ZIG, DART, BASH, POWERSHELL)

@@ -11,21 +11,21 @@ from tools.filemap.language_description import (
     NodeContext,
     NodeRule,
     child_of_type,
-    first_child,
-    header_line,
-    last_child,
+    first_line_of_node,
+    first_named_child,
+    last_named_child,
     word_set,
 )
 from tools.filemap.languages.doc_comments import attach_leading_comments
-from tools.filemap.languages.missed_functions import missed_function_finder
-from tools.filemap.symbol_lists import in_file_order, without_symbols
+from tools.filemap.languages.missed_functions import make_missed_function_finder
+from tools.filemap.symbol_lists import remove_symbols, sort_in_file_order
 
-_HASH_PAIR_PATTERN = re.compile(r"(\w+)\s*=>")
+_PERL_CONSTANT_PATTERN = re.compile(r"(\w+)\s*=>")
 _RUBY_ATTRIBUTE_CALLS = word_set(
     "attr_accessor attr_reader attr_writer cattr_accessor mattr_accessor class_attribute"
 )
-_RUBY_TESTS = word_set("describe context it namespace task feature scenario test")
-_RUBY_LITERALS = word_set("simple_symbol delimited_symbol string")
+_RUBY_TEST_CALLS = word_set("describe context it namespace task feature scenario test")
+_RUBY_NAMING_LITERALS = word_set("simple_symbol delimited_symbol string")
 """Literals that name something; other expressions are known only at run time."""
 _RUBY_DEFINING_CALLS = {
     "define_method": "method", "delegate": "method", "alias_method": "alias", "has_many": "property",
@@ -33,21 +33,21 @@ _RUBY_DEFINING_CALLS = {
 }  # fmt: skip
 
 
-def _ruby_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_ruby_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
     method, arguments = node.child_by_field_name("method"), node.child_by_field_name("arguments")
     receiver = node.child_by_field_name("receiver")
     if method is None or arguments is None or not arguments.named_child_count:
         return None
     word = place.text(method)
     if receiver is not None:
-        return _ruby_test(node, place, word, arguments) if place.text(receiver) == "RSpec" else None
+        return _name_ruby_test(node, place, word, arguments) if place.text(receiver) == "RSpec" else None
     if word in _RUBY_ATTRIBUTE_CALLS:
         return [
             NamedNode(place.text(child).lstrip(":"), "property", f"{word} {place.text(child)}")
             for child in arguments.named_children
             if child.type == "simple_symbol"
         ] or None
-    first = first_child(arguments)
+    first = first_named_child(arguments)
     if first is None:
         return None
     if word in _RUBY_DEFINING_CALLS:
@@ -57,14 +57,14 @@ def _ruby_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
                 place.text(name).strip(":\"'"), _RUBY_DEFINING_CALLS[word], f"{word} {place.text(name)}"
             )
             for name in names
-            if name.type in _RUBY_LITERALS and child_of_type(name, "interpolation") is None
+            if name.type in _RUBY_NAMING_LITERALS and child_of_type(name, "interpolation") is None
         ] or None
-    return _ruby_test(node, place, word, arguments)
+    return _name_ruby_test(node, place, word, arguments)
 
 
-def _ruby_test(node: Node, place: NodeContext, word: str, arguments: Node) -> list[NamedNode] | None:
-    first = first_child(arguments)
-    if word not in _RUBY_TESTS or first is None:
+def _name_ruby_test(node: Node, place: NodeContext, word: str, arguments: Node) -> list[NamedNode] | None:
+    first = first_named_child(arguments)
+    if word not in _RUBY_TEST_CALLS or first is None:
         return None
     if word != "task" and node.child_by_field_name("block") is None:
         return None
@@ -74,17 +74,17 @@ def _ruby_test(node: Node, place: NodeContext, word: str, arguments: Node) -> li
     ]
 
 
-def _ruby_singleton_method(node: Node, place: NodeContext) -> str | None:
+def _name_ruby_singleton_method(node: Node, place: NodeContext) -> str | None:
     owner, name = node.child_by_field_name("object"), node.child_by_field_name("name")
     return f"{place.text(owner)}.{place.text(name)}" if owner is not None and name is not None else None
 
 
-def _ruby_singleton_class(node: Node, place: NodeContext) -> str:
+def _name_ruby_singleton_class(node: Node, place: NodeContext) -> str:
     value = node.child_by_field_name("value")
     return "<< " + (place.text(value) if value is not None else "self")
 
 
-def _ruby_constant(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_ruby_constant(node: Node, place: NodeContext) -> list[NamedNode] | None:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or left.type != "constant":
         return None
@@ -93,7 +93,7 @@ def _ruby_constant(node: Node, place: NodeContext) -> list[NamedNode] | None:
     return [NamedNode(left, "module" if made.startswith(b"Module.new") else kind)]
 
 
-def _ruby_method(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_ruby_method(node: Node, place: NodeContext) -> list[NamedNode] | None:
     name = node.child_by_field_name("name")
     if name is None:
         return None
@@ -103,37 +103,37 @@ def _ruby_method(node: Node, place: NodeContext) -> list[NamedNode] | None:
 
 RUBY = Language(
     name="ruby",
-    rules={
+    node_rules={
         "module": NodeRule("module"),
         "class": NodeRule("class"),
-        "singleton_class": NodeRule("class", _ruby_singleton_class),
-        "method": NodeRule("method", _ruby_method),
-        "singleton_method": NodeRule("method", _ruby_singleton_method),
+        "singleton_class": NodeRule("class", _name_ruby_singleton_class),
+        "method": NodeRule("method", _name_ruby_method),
+        "singleton_method": NodeRule("method", _name_ruby_singleton_method),
         "alias": NodeRule("alias", is_leaf=True),
-        "assignment": NodeRule("constant", _ruby_constant),
-        "call": NodeRule("method", _ruby_call),
+        "assignment": NodeRule("constant", _name_ruby_constant),
+        "call": NodeRule("method", _name_ruby_call),
     },
-    enter=word_set(
+    entered_nodes=word_set(
         "program body_statement begin begin_block if unless if_modifier unless_modifier do_block block then else elsif "
         "rescue ensure argument_list case when block_body"
     ),
-    modifiers=word_set("private protected public"),
-    finish=attach_leading_comments,
+    modifier_words=word_set("private protected public"),
+    finish_symbols=attach_leading_comments,
 )
 
 
-def _php_import(node: Node, place: NodeContext) -> list[Node]:
+def _name_php_imports(node: Node, place: NodeContext) -> list[Node]:
     return [child for child in node.named_children if child.type == "namespace_use_clause"]
 
 
-def _php_name(node: Node, place: NodeContext) -> Node | None:
+def _name_php_element(node: Node, place: NodeContext) -> Node | None:
     return node.child_by_field_name("name") or child_of_type(node, "name", "variable_name")
 
 
 PHP = Language(
     name="php",
     display_name="PHP",
-    rules={
+    node_rules={
         "namespace_definition": NodeRule("namespace"),
         "class_declaration": NodeRule("class"),
         "interface_declaration": NodeRule("interface"),
@@ -142,28 +142,28 @@ PHP = Language(
         "enum_case": NodeRule("enum member", is_leaf=True),
         "function_definition": NodeRule("function"),
         "method_declaration": NodeRule("method", is_leaf=True),
-        "const_element": NodeRule("constant", _php_name, is_leaf=True),
-        "property_element": NodeRule("property", _php_name, is_leaf=True),
+        "const_element": NodeRule("constant", _name_php_element, is_leaf=True),
+        "property_element": NodeRule("property", _name_php_element, is_leaf=True),
     },
-    enter=word_set(
+    entered_nodes=word_set(
         "program compound_statement declaration_list enum_declaration_list const_declaration property_declaration "
         "if_statement colon_block else_clause else_if_clause text_interpolation"
     ),
-    imports={"namespace_use_declaration": _php_import},
-    wrappers=word_set("const_declaration property_declaration"),
-    modifiers=word_set("public private protected static abstract final readonly var"),
+    import_rules={"namespace_use_declaration": _name_php_imports},
+    wrapper_nodes=word_set("const_declaration property_declaration"),
+    modifier_words=word_set("public private protected static abstract final readonly var"),
     export_rule=lambda _draft, before: not {b"private", b"protected"} & set(before.split()),
 )
 
 
-def _lua_assigned_name(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_lua_assignment(node: Node, place: NodeContext) -> list[NamedNode] | None:
     if node.named_child_count < 2:
         return None
-    names, values = first_child(node), last_child(node)
+    names, values = first_named_child(node), last_named_child(node)
     if names is None or values is None or names.end_byte - names.start_byte > 200:
         return None
-    value = first_child(values)
-    name = first_child(names) or names
+    value = first_named_child(values)
+    name = first_named_child(names) or names
     if value is not None and value.type == "function_definition":
         return [NamedNode(name, "function")]
     if place.ancestor_type() == "chunk" or (
@@ -173,41 +173,45 @@ def _lua_assigned_name(node: Node, place: NodeContext) -> list[NamedNode] | None
     return None
 
 
-def _lua_field(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_lua_field(node: Node, place: NodeContext) -> list[NamedNode] | None:
     """Names a function in a Lua table, or a table with functions; `[KEY]` if a value is the key."""
     value = node.child_by_field_name("value")
     name = node.child_by_field_name("name")
     if value is None or name is None:
         return None
     while value.type == "binary_expression":  # `is_shown and function() … end`
-        value = value.child_by_field_name("right") or last_child(value)
+        value = value.child_by_field_name("right") or last_named_child(value)
         if value is None:
             return None
-    kind = "method" if value.type == "function_definition" else "property" if _has_functions(value) else ""
+    kind = (
+        "method" if value.type == "function_definition" else "property" if _has_lua_functions(value) else ""
+    )
     if not kind:
         return None
     is_computed = place.source[node.start_byte : node.start_byte + 1] == b"[" and name.type != "string"
     said = f"[{place.text(name)}]" if is_computed else place.text(name)
-    if len(said) > _MAX_KEY_BYTES:
+    if len(said) > _MAX_LUA_KEY_BYTES:
         return None
-    head = place.text_between(value.start_byte, value.end_byte).split("\n", 1)[0] if kind == "method" else ""
+    head = (
+        place.source_between(value.start_byte, value.end_byte).split("\n", 1)[0] if kind == "method" else ""
+    )
     return [
         NamedNode(said if is_computed else name, kind, f"{said} = {head.split(')')[0]})" if head else said)
     ]
 
 
-_MAX_KEY_BYTES = 100
-_MAX_MEMBERS_CHECKED = 400
+_MAX_LUA_KEY_BYTES = 100
+_MAX_LUA_MEMBERS_CHECKED = 400
 
 
-def _has_functions(table: Node) -> bool:
+def _has_lua_functions(table: Node) -> bool:
     if table.type != "table_constructor":
         return False
-    values = (each.child_by_field_name("value") for each in table.named_children[:_MAX_MEMBERS_CHECKED])
+    values = (each.child_by_field_name("value") for each in table.named_children[:_MAX_LUA_MEMBERS_CHECKED])
     return any(value is not None and value.type == "function_definition" for value in values)
 
 
-def _lua_function(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_lua_function(node: Node, place: NodeContext) -> list[NamedNode] | None:
     name = node.child_by_field_name("name")
     if name is None:
         return None
@@ -216,43 +220,43 @@ def _lua_function(node: Node, place: NodeContext) -> list[NamedNode] | None:
 
 LUA = Language(
     name="lua",
-    rules={
-        "function_declaration": NodeRule("function", _lua_function),
-        "assignment_statement": NodeRule("variable", _lua_assigned_name),
-        "field": NodeRule("method", _lua_field),
+    node_rules={
+        "function_declaration": NodeRule("function", _name_lua_function),
+        "assignment_statement": NodeRule("variable", _name_lua_assignment),
+        "field": NodeRule("method", _name_lua_field),
     },
-    enter=word_set(
+    entered_nodes=word_set(
         "chunk block variable_declaration do_statement if_statement else_statement elseif_statement expression_list "
         "table_constructor function_call arguments return_statement function_definition while_statement for_statement"
     ),
-    wrappers=word_set("variable_declaration"),
-    modifiers=word_set("local"),
+    wrapper_nodes=word_set("variable_declaration"),
+    modifier_words=word_set("local"),
     export_rule=lambda _draft, before: b"local" not in before.split(),
-    max_line_bytes=1_000_000,
+    max_outlined_line_bytes=1_000_000,
 )
 
 
-def _perl_constants(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_perl_constants(node: Node, place: NodeContext) -> list[NamedNode] | None:
     """Names Perl's constants: `use constant NAME => …`."""
     module = node.child_by_field_name("module")
     if module is None or place.text(module) != "constant" or node.named_child_count < 2:
         return None
     text = place.text(node).split("constant", 1)[1].lstrip(" ({\n\t")
     if place.text(node).split("constant", 1)[1].lstrip().startswith("{"):
-        return [NamedNode(name, "constant") for name in _HASH_PAIR_PATTERN.findall(text)] or None
+        return [NamedNode(name, "constant") for name in _PERL_CONSTANT_PATTERN.findall(text)] or None
     return [NamedNode(text.split("=>")[0].strip(), "constant")]
 
 
-def _perl_phase_block(node: Node, place: NodeContext) -> str:
-    return header_line(node, place).split()[0]
+def _name_perl_phase_block(node: Node, place: NodeContext) -> str:
+    return first_line_of_node(node, place).split()[0]
 
 
-def _perl_documentation(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    line = header_line(node, place, until="")
+def _name_perl_documentation(node: Node, place: NodeContext) -> list[NamedNode] | None:
+    line = first_line_of_node(node, place, until="")
     return [NamedNode(line.lstrip("="), "documentation", line)] if line.startswith("=") else None
 
 
-_add_missed_perl_subs = missed_function_finder(
+_add_missed_perl_subs = make_missed_function_finder(
     re.compile(rb"^sub[ \t]+(?P<name>[A-Za-z_][\w:']*)(?P<rest>[^\n{]*\n?\{[^\n]*)$", re.M)
 )
 """Needed because `pi2 / 360 }` may begin a pattern, according to the grammar."""
@@ -262,19 +266,19 @@ _PERL_FORWARD_DECLARATION_PATTERN = re.compile(rb"sub\s+[\w:']+\s*(?:\([^)]*\))?
 """Announces a sub; the grammar lets it continue."""
 
 
-_PACKAGE_STATEMENT_PATTERN = re.compile(rb"package\s+[\w:']+(?:\s+v?[\d._]+)?\s*;")
-_BARE_BLOCK_KIND = "scope"
+_PERL_PACKAGE_STATEMENT_PATTERN = re.compile(rb"package\s+[\w:']+(?:\s+v?[\d._]+)?\s*;")
+_PERL_BARE_BLOCK_KIND = "scope"
 """Kind of a bare block with a package in it, used by `_finish_perl_symbols` only."""
 
 
-def _perl_block(node: Node, place: NodeContext) -> str | None:
-    return _BARE_BLOCK_KIND if child_of_type(node, "package_statement") is not None else None
+def _name_perl_block(node: Node, place: NodeContext) -> str | None:
+    return _PERL_BARE_BLOCK_KIND if child_of_type(node, "package_statement") is not None else None
 
 
 def _finish_perl_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """Completes Perl symbols: extends a package statement to the next one, or to the end of its block, and attaches the
     symbols in between."""
-    drafts = in_file_order(_add_missed_perl_subs(drafts, source))
+    drafts = sort_in_file_order(_add_missed_perl_subs(drafts, source))
     inside: dict[int, list[int]] = {-1: []}
     for index, draft in enumerate(drafts):
         ahead = (
@@ -283,8 +287,10 @@ def _finish_perl_symbols(drafts: list[FoundSymbol], source: bytes) -> list[Found
         if ahead is not None:
             draft.end_row = draft.start_row + ahead[0].count(b"\n")
         inside.setdefault(draft.parent, []).append(index)
-    scopes = [index for index, draft in enumerate(drafts) if draft.kind == _BARE_BLOCK_KIND]
-    blocks = [index for index in inside if index < 0 or drafts[index].kind in (_BARE_BLOCK_KIND, "package")]
+    scopes = [index for index, draft in enumerate(drafts) if draft.kind == _PERL_BARE_BLOCK_KIND]
+    blocks = [
+        index for index in inside if index < 0 or drafts[index].kind in (_PERL_BARE_BLOCK_KIND, "package")
+    ]
     for block in blocks:
         last_row = source.rstrip().count(b"\n") if block < 0 else drafts[block].end_row - 1
         _attach_to_perl_package(drafts, inside[block], source, last_row)
@@ -292,7 +298,7 @@ def _finish_perl_symbols(drafts: list[FoundSymbol], source: bytes) -> list[Found
         for index in inside[scope]:
             if drafts[index].kind == "package":
                 drafts[index].parent = -1
-    return without_symbols(drafts, scopes)
+    return remove_symbols(drafts, scopes)
 
 
 def _attach_to_perl_package(
@@ -303,7 +309,7 @@ def _attach_to_perl_package(
         draft = drafts[index]
         if draft.kind != "package":
             draft.parent = package if package >= 0 else draft.parent
-        elif _PACKAGE_STATEMENT_PATTERN.match(source, draft.start):
+        elif _PERL_PACKAGE_STATEMENT_PATTERN.match(source, draft.start):
             if package >= 0:
                 drafts[package].end_row = max(drafts[package].start_row, draft.start_row - 1)
             package, draft.end_row = index, max(draft.start_row, last_row)
@@ -311,18 +317,18 @@ def _attach_to_perl_package(
 
 PERL = Language(
     name="perl",
-    rules={
+    node_rules={
         "package_statement": NodeRule("package"),
-        "block_statement": NodeRule(_BARE_BLOCK_KIND, _perl_block),
+        "block_statement": NodeRule(_PERL_BARE_BLOCK_KIND, _name_perl_block),
         "class_statement": NodeRule("class"),
         "subroutine_declaration_statement": NodeRule("function", is_leaf=True),
         "method_declaration_statement": NodeRule("method", is_leaf=True),
-        "phaser_statement": NodeRule("block", _perl_phase_block, is_leaf=True),
-        "use_statement": NodeRule("constant", _perl_constants, is_leaf=True),
-        "pod": NodeRule("documentation", _perl_documentation, is_leaf=True),
+        "phaser_statement": NodeRule("block", _name_perl_phase_block, is_leaf=True),
+        "use_statement": NodeRule("constant", _name_perl_constants, is_leaf=True),
+        "pod": NodeRule("documentation", _name_perl_documentation, is_leaf=True),
     },
-    enter=word_set("source_file block block_statement conditional_statement"),
-    finish=_finish_perl_symbols,
+    entered_nodes=word_set("source_file block block_statement conditional_statement"),
+    finish_symbols=_finish_perl_symbols,
 )
 
 LANGUAGES = (RUBY, PHP, LUA, PERL)

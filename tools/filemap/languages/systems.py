@@ -10,18 +10,18 @@ from tools.filemap.language_description import (
     NamedNode,
     NodeContext,
     NodeRule,
-    definition_words,
-    first_of_types,
+    child_name_rule,
+    make_definition_words,
     word_set,
 )
-from tools.filemap.languages.routes import go_routes
-from tools.filemap.symbol_lists import attach_by_scope, mark_methods
+from tools.filemap.languages.web_routes import find_go_routes
+from tools.filemap.symbol_lists import attach_symbols_by_scope, turn_functions_into_methods
 
-_TYPE_DEFINITION_WORDS = definition_words(b"struct", b"interface")
+_GO_TYPE_DEFINITION_WORDS = make_definition_words(b"struct", b"interface")
 _GO_RECEIVER_PATTERN = re.compile(rb"func\s*(?P<said>\(\s*(?:\w+\s+)?\*?\s*(?P<type>\w+)[^)]*)")
 
 
-def _go_declared_names(node: Node, place: NodeContext) -> list[Node] | Node | None:
+def _name_go_declaration(node: Node, place: NodeContext) -> list[Node] | Node | None:
     first = node.child_by_field_name("name")
     if first is not None:
         end = first.end_byte
@@ -34,14 +34,14 @@ def _go_declared_names(node: Node, place: NodeContext) -> list[Node] | Node | No
     return [name for name in names if place.text(name) != "_"] or None
 
 
-_GO_TYPE_KINDS = {"struct_type": "struct", "interface_type": "interface"}
+_SYMBOL_KIND_BY_GO_TYPE = {"struct_type": "struct", "interface_type": "interface"}
 
 
-def _go_type(node: Node, _place: NodeContext) -> NamedNode | None:
+def _name_go_type(node: Node, _place: NodeContext) -> NamedNode | None:
     name, what = node.child_by_field_name("name"), node.child_by_field_name("type")
     if name is None:
         return None
-    return NamedNode(name, _GO_TYPE_KINDS.get(what.type if what is not None else "", "type"))
+    return NamedNode(name, _SYMBOL_KIND_BY_GO_TYPE.get(what.type if what is not None else "", "type"))
 
 
 def _is_exported_in_go(draft: FoundSymbol, _before: bytes) -> bool:
@@ -62,7 +62,7 @@ def _finish_go_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSy
         elif kind == "constant" or kind == "variable":
             # In a group, modifiers precede the first name only; here each name gets them.
             draft.modifiers = ("exported",) if draft.name[:1].isupper() else ()
-    drafts = attach_by_scope(drafts, {"struct", "interface", "type"})
+    drafts = attach_symbols_by_scope(drafts, {"struct", "interface", "type"})
     for draft in drafts:
         if draft.scope and draft.parent < 0:
             # Its type is in another file; the method is named with it.
@@ -72,31 +72,31 @@ def _finish_go_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSy
 
 GO = Language(
     name="go",
-    rules={
+    node_rules={
         "function_declaration": NodeRule("function", is_leaf=True),
         "method_declaration": NodeRule("method", is_leaf=True),
-        "type_spec": NodeRule("type", _go_type),
+        "type_spec": NodeRule("type", _name_go_type),
         "type_alias": NodeRule("type"),
-        "const_spec": NodeRule("constant", _go_declared_names, is_leaf=True),
-        "var_spec": NodeRule("variable", _go_declared_names, is_leaf=True),
-        "field_declaration": NodeRule("field", _go_declared_names),
+        "const_spec": NodeRule("constant", _name_go_declaration, is_leaf=True),
+        "var_spec": NodeRule("variable", _name_go_declaration, is_leaf=True),
+        "field_declaration": NodeRule("field", _name_go_declaration),
         "method_elem": NodeRule("method", is_leaf=True),
     },
-    enter=word_set(
+    entered_nodes=word_set(
         "source_file type_declaration const_declaration var_declaration var_spec_list struct_type "
         "field_declaration_list interface_type"
     ),
-    imports={"import_declaration": lambda node, _place: _go_imports(node)},
+    import_rules={"import_declaration": lambda node, _place: _find_go_imports(node)},
     export_rule=_is_exported_in_go,
-    wrappers=word_set("type_declaration const_declaration var_declaration"),
-    is_wrapper_start=False,
-    definition_filter=lambda here: _TYPE_DEFINITION_WORDS if here[0] == "field_declaration" else None,
-    finish=_finish_go_symbols,
-    routes=go_routes,
+    wrapper_nodes=word_set("type_declaration const_declaration var_declaration"),
+    starts_at_wrapper=False,
+    definition_filter=lambda here: _GO_TYPE_DEFINITION_WORDS if here[0] == "field_declaration" else None,
+    finish_symbols=_finish_go_symbols,
+    find_routes=find_go_routes,
 )
 
 
-def _go_imports(node: Node) -> list[Node]:
+def _find_go_imports(node: Node) -> list[Node]:
     specs = [node]
     found: list[Node] = []
     while specs:
@@ -110,14 +110,14 @@ def _go_imports(node: Node) -> list[Node]:
     return found
 
 
-def _rust_impl(node: Node, place: NodeContext) -> str | None:
+def _name_rust_impl(node: Node, place: NodeContext) -> str | None:
     trait, kind = node.child_by_field_name("trait"), node.child_by_field_name("type")
     if kind is None:
         return None
     return (f"{place.text(trait)} for " if trait is not None else "") + place.text(kind)
 
 
-def _rust_constant(node: Node, place: NodeContext) -> Node | None:
+def _name_rust_constant(node: Node, place: NodeContext) -> Node | None:
     """Names a Rust constant; `const _: () = { … }` gets no name, because it only contains other items."""
     name = node.child_by_field_name("name")
     return name if name is not None and place.text(name) != "_" else None
@@ -125,16 +125,16 @@ def _rust_constant(node: Node, place: NodeContext) -> Node | None:
 
 RUST = Language(
     name="rust",
-    rules={
+    node_rules={
         "function_item": NodeRule("function"),
         "function_signature_item": NodeRule("function"),
         "struct_item": NodeRule("struct"),
         "enum_item": NodeRule("enum"),
         "union_item": NodeRule("union"),
         "trait_item": NodeRule("trait"),
-        "impl_item": NodeRule("impl", _rust_impl),
+        "impl_item": NodeRule("impl", _name_rust_impl),
         "mod_item": NodeRule("module"),
-        "const_item": NodeRule("constant", _rust_constant),
+        "const_item": NodeRule("constant", _name_rust_constant),
         "static_item": NodeRule("variable", is_leaf=True),
         "type_item": NodeRule("type", is_leaf=True),
         "associated_type": NodeRule("type", is_leaf=True),
@@ -142,14 +142,14 @@ RUST = Language(
         "field_declaration": NodeRule("field", is_leaf=True),
         "enum_variant": NodeRule("enum member"),
     },
-    enter=word_set(
+    entered_nodes=word_set(
         "source_file declaration_list field_declaration_list enum_variant_list foreign_mod_item block const_item"
     ),
-    between=word_set("attribute_item"),
-    imports={"use_declaration": "argument", "extern_crate_declaration": first_of_types("identifier")},
-    modifiers=word_set("pub async unsafe const extern default"),
+    attribute_nodes=word_set("attribute_item"),
+    import_rules={"use_declaration": "argument", "extern_crate_declaration": child_name_rule("identifier")},
+    modifier_words=word_set("pub async unsafe const extern default"),
     exporting_modifiers=word_set("pub"),
-    finish=lambda drafts, _source: mark_methods(drafts, ("impl", "trait")),
+    finish_symbols=lambda drafts, _source: turn_functions_into_methods(drafts, ("impl", "trait")),
 )
 
 LANGUAGES = (GO, RUST)

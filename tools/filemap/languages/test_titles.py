@@ -6,18 +6,18 @@ import re
 from collections.abc import Callable
 
 from tools.filemap.language_description import FoundSymbol
-from tools.filemap.one_line_text import MAX_NAME_LENGTH, one_line, unquoted
-from tools.filemap.scanners.lines import RowCounter
+from tools.filemap.one_line_text import MAX_STORED_NAME_CHARS, shorten_to_one_line, strip_name_quotes
+from tools.filemap.scanners.source_lines import RowCounter
 
 _MAX_TITLED_TESTS = 5000
-_CLOSING_TOKENS = rb"(?:[)}\]]|end\b)"
-_CLOSING_TOKEN_PATTERN = re.compile(_CLOSING_TOKENS)
+_CLOSING_TOKENS_REGEX = rb"(?:[)}\]]|end\b)"
+_CLOSING_TOKEN_PATTERN = re.compile(_CLOSING_TOKENS_REGEX)
 _INNER_QUOTES_PATTERN = re.compile(r"(?<=\s)\"|\"(?=\s)")
 _OPENING_TOKEN_PATTERN = re.compile(rb"(?:[({\[]|\bbegin)[ \t]*(?:(?:#|//|--)[^\n]*)?\r?$")
 
 
 def find_titled_tests(
-    source: bytes, titles: re.Pattern[bytes], is_said: Callable[[int], bool]
+    source: bytes, titles: re.Pattern[bytes], is_in_string_or_comment: Callable[[int], bool]
 ) -> list[FoundSymbol]:
     """Returns the titled tests of a source as symbols. `is_said` says whether a position is within a string or a
     comment."""
@@ -25,14 +25,18 @@ def find_titled_tests(
     rows = RowCounter(source)
     for match in titles.finditer(source):
         start = match.start("word")
-        if is_said(start):
+        if is_in_string_or_comment(start):
             continue
         word = " ".join(match["word"].decode().split())
-        said = unquoted(one_line((match["title"] or b"").decode("utf-8", "replace"), MAX_NAME_LENGTH))
+        said = strip_name_quotes(
+            shorten_to_one_line((match["title"] or b"").decode("utf-8", "replace"), MAX_STORED_NAME_CHARS)
+        )
         name = f"{word} {said}".strip() if word else _INNER_QUOTES_PATTERN.sub("", said)
         row = rows.row_of(start)
         margin = source.rfind(b"\n", 0, start) + 1
-        end = _test_end(source, margin, match.end("title") if match["title"] else match.end(), is_said)
+        end = _find_test_end(
+            source, margin, match.end("title") if match["title"] else match.end(), is_in_string_or_comment
+        )
         last = row + source.count(b"\n", start, end)
         found.append(FoundSymbol(name, "test", start, row, last, signature=name, node_type="test"))
         if len(found) >= _MAX_TITLED_TESTS:
@@ -40,43 +44,49 @@ def find_titled_tests(
     return found
 
 
-def _line_indent(source: bytes, start: int) -> int:
+def _indent_of_line_at(source: bytes, start: int) -> int:
     line = source[start : start + 400]
     return len(line) - len(line.lstrip(b" \t"))
 
 
-def _line_end(source: bytes, start: int) -> int:
+def _end_of_line_at(source: bytes, start: int) -> int:
     end = source.find(b"\n", start)
     return end if end >= 0 else len(source)
 
 
-def _test_end(source: bytes, line: int, title_end: int, is_said: Callable[[int], bool]) -> int:
+def _find_test_end(
+    source: bytes, line: int, title_end: int, is_in_string_or_comment: Callable[[int], bool]
+) -> int:
     """Returns the end of a titled test: of the line that closes its call at the same margin, otherwise of the last
     deeper line."""
-    first, margin, end = line, source[line : line + _line_indent(source, line)], _line_end(source, title_end)
+    first, margin, end = (
+        line,
+        source[line : line + _indent_of_line_at(source, line)],
+        _end_of_line_at(source, title_end),
+    )
     while _OPENING_TOKEN_PATTERN.search(source, max(line, end - 400), end) is not None:
-        closers = re.compile(rb"\n" + margin + _CLOSING_TOKENS).finditer(source, end)
-        closer = next((each for each in closers if not is_said(each.end() - 1)), None)
+        closers = re.compile(rb"\n" + margin + _CLOSING_TOKENS_REGEX).finditer(source, end)
+        closer = next((each for each in closers if not is_in_string_or_comment(each.end() - 1)), None)
         if closer is None:
             break
-        line, end = closer.start() + 1, _line_end(source, closer.end())
+        line, end = closer.start() + 1, _end_of_line_at(source, closer.end())
     else:
         if line > first:
             return end
     is_first = source[first + len(margin) : first + len(margin) + 1] not in b",[("
-    return _end_by_indentation(source, len(margin), end, has_closer=is_first)
+    return _find_test_end_by_indentation(source, len(margin), end, has_closer=is_first)
 
 
-def _end_by_indentation(source: bytes, margin: int, end: int, *, has_closer: bool) -> int:
+def _find_test_end_by_indentation(source: bytes, margin: int, end: int, *, has_closer: bool) -> int:
     """Returns the end of a titled test by indentation: of the last line that is indented deeper, and of a closing line
     after it."""
     at = end
     while at < len(source):
         below = at + 1
-        at = _line_end(source, below)
+        at = _end_of_line_at(source, below)
         if not source[below:at].strip():
             continue
-        if (here := _line_indent(source, below)) <= margin:
+        if (here := _indent_of_line_at(source, below)) <= margin:
             return (
                 at
                 if has_closer and here == margin and _CLOSING_TOKEN_PATTERN.match(source, below + here)
@@ -86,7 +96,7 @@ def _end_by_indentation(source: bytes, margin: int, end: int, *, has_closer: boo
     return end
 
 
-def add_tests(drafts: list[FoundSymbol], tests: list[FoundSymbol]) -> list[FoundSymbol]:
+def add_test_symbols(drafts: list[FoundSymbol], tests: list[FoundSymbol]) -> list[FoundSymbol]:
     """Adds titled tests to a file's symbols: each is attached to the symbol around it, and symbols inside a test to
     that test."""
     if not tests:
@@ -112,11 +122,11 @@ def add_tests(drafts: list[FoundSymbol], tests: list[FoundSymbol]) -> list[Found
     return drafts
 
 
-_TITLE_LITERAL = rb"(?P<title>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
+_TITLE_LITERAL_REGEX = rb"(?P<title>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
 
 
-def _test_call_pattern(
-    words: str, title: bytes = _TITLE_LITERAL, *, before: bytes = b"", behind: bytes = b""
+def _make_test_call_pattern(
+    words: str, title: bytes = _TITLE_LITERAL_REGEX, *, before: bytes = b"", behind: bytes = b""
 ) -> re.Pattern[bytes]:
     """Returns a regular expression for a test call at the beginning of a line: one of the words, and a title."""
     either = b"|".join(re.escape(word.encode()) for word in sorted(words.split(), reverse=True))
@@ -128,27 +138,27 @@ def _test_call_pattern(
 _QUOTED_TEXT = rb"\"(?:[^\"\\\n]|\\.)*\""
 
 TEST_TITLE_PATTERNS = {
-    "bash": _test_call_pattern("@test", behind=rb"[ \t]*\{"),
-    "dart": _test_call_pattern(
-        "group test testWidgets blocTest", rb"\(\s*" + _TITLE_LITERAL, behind=rb"\s*,"
+    "bash": _make_test_call_pattern("@test", behind=rb"[ \t]*\{"),
+    "dart": _make_test_call_pattern(
+        "group test testWidgets blocTest", rb"\(\s*" + _TITLE_LITERAL_REGEX, behind=rb"\s*,"
     ),
     "go": re.compile(
         rb"^[ \t]*(?P<word>[a-z]\w*\.Run)\([ \t]*(?P<title>" + _QUOTED_TEXT + rb"|`[^`\n]*`),[ \t]*func\b",
         re.M,
     ),
-    "haskell": _test_call_pattern(
+    "haskell": _make_test_call_pattern(
         "describe context it specify prop xit xdescribe testCase testGroup testProperty",
         before=rb"(?:[\w']+[ \t]*=[ \t]*)?(?:[,\[(][ \t]*)?",
     ),
     "julia": re.compile(
         rb"^[ \t]*(?P<word>@(?:safe)?testset)\b(?:[^\n\"#]*(?P<title>" + _QUOTED_TEXT + rb"))?", re.M
     ),
-    "lua": _test_call_pattern(
+    "lua": _make_test_call_pattern(
         "describe context it insulate expose pending spec test",
         rb"\(?\s*(?P<title>" + _QUOTED_TEXT + rb"|'(?:[^'\\\n]|\\.)*'|\[\[[^\]\n]*\]\])",
         behind=rb"\s*,\s*function\b",
     ),
-    "perl": _test_call_pattern(
+    "perl": _make_test_call_pattern(
         "subtest describe context it",
         rb"\(?\s*(?P<title>" + _QUOTED_TEXT + rb"|'(?:[^'\\\n]|\\.)*'|\w+)",
         behind=rb"\s*(?:=>|,)\s*sub\b",

@@ -8,31 +8,33 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from tools.filemap.rendering.symbol_lines import MapLine, SymbolTree, byte_size, indent
-from tools.filemap.symbols import Symbol, is_minor
+from tools.filemap.rendering.symbol_lines import MapLine, SymbolTree, indent_chars, utf8_byte_count
+from tools.filemap.symbols import Symbol, is_one_line_member
 
-_GROUP_SHARE = 0.2
+_GROUP_LINES_SHARE = 0.2
 """Share of the room for summaries of omitted symbols."""
-_GROUP_BYTES = 110
+_GROUP_LINE_BYTES = 110
 """Approximate size of a group line."""
-_MAX_NAMED_KINDS = 3
-_MAX_NAME = 32
-_SIGNATURE_SHARE = 0.4
+_MAX_KINDS_IN_GROUP_LINE = 3
+_MAX_NAME_IN_GROUP_LINE = 32
+_SIGNATURES_SHARE = 0.4
 """Beside a page, signatures are added until the map takes this share of its room."""
-_EXPORTED_WEIGHT = 1.5
+_EXPORTED_SYMBOL_WEIGHT = 1.5
 
 
-class ChosenLines(msgspec.Struct, frozen=True, kw_only=True):
+class ChosenMapLines(msgspec.Struct, frozen=True, kw_only=True):
     """The lines of a file map that fit into its budget."""
 
     lines: tuple[MapLine, ...]
-    shown_symbols: int
+    shown_symbol_count: int
     """Number of symbols with a line."""
     is_complete: bool
     """Whether only already known symbols were omitted."""
 
 
-def choose_lines(nesting: SymbolTree, room: int, *, without: tuple[int, int] | None = None) -> ChosenLines:
+def choose_map_lines(
+    nesting: SymbolTree, room: int, *, without: tuple[int, int] | None = None
+) -> ChosenMapLines:
     """Returns the lines of a file map that fit into `room` bytes. Symbols completely within the lines `without` are
     already known to the reader."""
     wanted = [
@@ -40,32 +42,32 @@ def choose_lines(nesting: SymbolTree, room: int, *, without: tuple[int, int] | N
         for index, symbol in enumerate(nesting.symbols)
         if without is None or not (without[0] <= symbol.start_line and symbol.end_line <= without[1])
     ]
-    everything = _add_owners(nesting, wanted)
+    everything = _add_owner_symbols(nesting, wanted)
     cost = _total_line_bytes(nesting, everything, room)
     if cost <= room:
-        share = 1.0 if without is None else _SIGNATURE_SHARE
+        share = 1.0 if without is None else _SIGNATURES_SHARE
         detailed = nesting.choose_signatures(everything, int(room * share) - cost)
-        return _chosen_lines(nesting, len(wanted), everything, detailed, {})
-    chosen, cost = _best_fitting(nesting, wanted, int(room * (1 - _GROUP_SHARE)))
-    groups = _group_lines(nesting, set(wanted) - chosen, chosen, room - cost)
-    return _chosen_lines(nesting, len(wanted), chosen, set(), groups)
+        return _build_chosen_lines(nesting, len(wanted), everything, detailed, {})
+    chosen, cost = _highest_ranked_that_fit(nesting, wanted, int(room * (1 - _GROUP_LINES_SHARE)))
+    groups = _format_group_lines(nesting, set(wanted) - chosen, chosen, room - cost)
+    return _build_chosen_lines(nesting, len(wanted), chosen, set(), groups)
 
 
-def _chosen_lines(
+def _build_chosen_lines(
     nesting: SymbolTree, wanted: int, chosen: set[int], detailed: set[int], groups: dict[int, MapLine]
-) -> ChosenLines:
+) -> ChosenMapLines:
     lines: list[MapLine] = []
     for index in nesting.depth_first():
         if index in groups:
             lines.append(groups[index])
         if index in chosen:
             lines.append(nesting.line(index, is_detailed=index in detailed))
-    return ChosenLines(
-        lines=tuple(lines), shown_symbols=len(chosen), is_complete=not groups and len(chosen) >= wanted
+    return ChosenMapLines(
+        lines=tuple(lines), shown_symbol_count=len(chosen), is_complete=not groups and len(chosen) >= wanted
     )
 
 
-def _add_owners(nesting: SymbolTree, indices: Iterable[int]) -> set[int]:
+def _add_owner_symbols(nesting: SymbolTree, indices: Iterable[int]) -> set[int]:
     chosen = set[int]()
     for index in indices:
         chosen.update(_unshown_ancestors(nesting, index, chosen))
@@ -91,7 +93,7 @@ def _total_line_bytes(nesting: SymbolTree, indices: Iterable[int], room: int) ->
     return cost
 
 
-def _best_fitting(nesting: SymbolTree, wanted: Sequence[int], room: int) -> tuple[set[int], int]:
+def _highest_ranked_that_fit(nesting: SymbolTree, wanted: Sequence[int], room: int) -> tuple[set[int], int]:
     """Returns the highest ranked symbols up to the first that does not fit, so that more room only adds symbols."""
     chosen, cost = set[int](), 0
     for index in sorted(wanted, key=lambda each: _symbol_rank(nesting.symbols[each])):
@@ -107,25 +109,27 @@ def _best_fitting(nesting: SymbolTree, wanted: Sequence[int], room: int) -> tupl
 def _symbol_rank(symbol: Symbol) -> tuple[int, float, int]:
     lines = symbol.end_line - symbol.start_line + 1
     if lines > 1:
-        return 0, -lines * (_EXPORTED_WEIGHT if symbol.is_exported else 1.0), symbol.start_line
-    return (2 if is_minor(symbol) else 1), 0 if symbol.is_exported else 1, symbol.start_line
+        return 0, -lines * (_EXPORTED_SYMBOL_WEIGHT if symbol.is_exported else 1.0), symbol.start_line
+    return (2 if is_one_line_member(symbol) else 1), 0 if symbol.is_exported else 1, symbol.start_line
 
 
-def _group_lines(nesting: SymbolTree, hidden: set[int], chosen: set[int], room: int) -> dict[int, MapLine]:
+def _format_group_lines(
+    nesting: SymbolTree, hidden: set[int], chosen: set[int], room: int
+) -> dict[int, MapLine]:
     """Returns lines that summarise the omitted children of each owner: their kinds, range of names, and lines."""
     owners: dict[int | None, list[int]] = {}
     for index in sorted(hidden):
         owner = nesting.symbols[index].parent
         if owner is None or owner in chosen:
             owners.setdefault(owner, []).append(index)
-    ordered = sorted(owners.values(), key=lambda indices: -_line_count(nesting, indices))
+    ordered = sorted(owners.values(), key=lambda indices: -_count_covered_lines(nesting, indices))
     total = sum(len(indices) for indices in ordered)
     groups: dict[int, MapLine] = {}
     for indices in ordered:
-        share = max(1, room // _GROUP_BYTES * len(indices) // total) if total else 0
+        share = max(1, room // _GROUP_LINE_BYTES * len(indices) // total) if total else 0
         for part in _split_evenly(indices, min(share, len(indices))):
-            line = _group_line(nesting, part)
-            cost = byte_size(line.text) + 1
+            line = _format_group_line(nesting, part)
+            cost = utf8_byte_count(line.text) + 1
             if cost > room:
                 return groups
             room -= cost
@@ -134,7 +138,7 @@ def _group_lines(nesting: SymbolTree, hidden: set[int], chosen: set[int], room: 
     return groups
 
 
-def _line_count(nesting: SymbolTree, indices: Sequence[int]) -> int:
+def _count_covered_lines(nesting: SymbolTree, indices: Sequence[int]) -> int:
     return sum(nesting.symbols[index].end_line - nesting.symbols[index].start_line + 1 for index in indices)
 
 
@@ -145,26 +149,26 @@ def _split_evenly(indices: list[int], parts: int) -> list[list[int]]:
     return [indices[first:last] for first, last in itertools.pairwise(edges)]
 
 
-def _group_line(nesting: SymbolTree, indices: Sequence[int]) -> MapLine:
+def _format_group_line(nesting: SymbolTree, indices: Sequence[int]) -> MapLine:
     symbols = [nesting.symbols[index] for index in indices]
     by_kind: dict[str, list[str]] = {}
     for symbol in symbols:
         by_kind.setdefault(symbol.kind, []).append(symbol.name)
     kinds = sorted(by_kind, key=lambda kind: -len(by_kind[kind]))
-    told = [_kind_summary(kind, by_kind[kind]) for kind in kinds[:_MAX_NAMED_KINDS]]
-    rest = sum(len(by_kind[kind]) for kind in kinds[_MAX_NAMED_KINDS:])
+    told = [_format_kind_summary(kind, by_kind[kind]) for kind in kinds[:_MAX_KINDS_IN_GROUP_LINE]]
+    rest = sum(len(by_kind[kind]) for kind in kinds[_MAX_KINDS_IN_GROUP_LINE:])
     if rest:
         told.append(f"{rest:,} others")
     first, last = symbols[0].start_line, max(symbol.end_line for symbol in symbols)
-    before = indent(nesting.depth[indices[0]])
+    before = indent_chars(nesting.depth[indices[0]])
     return MapLine(text=f"{' ' * before}… {', '.join(told)} in lines {first:,} to {last:,}", indent=before)
 
 
-def _kind_summary(kind: str, names: list[str]) -> str:
+def _format_kind_summary(kind: str, names: list[str]) -> str:
     if len(names) == 1:
-        return f"{kind} {_shortened(names[0])}"
-    return f"{len(names):,} {kind}: {_shortened(min(names))} … {_shortened(max(names))}"
+        return f"{kind} {_shorten_symbol_name(names[0])}"
+    return f"{len(names):,} {kind}: {_shorten_symbol_name(min(names))} … {_shorten_symbol_name(max(names))}"
 
 
-def _shortened(name: str) -> str:
-    return name if len(name) <= _MAX_NAME else name[: _MAX_NAME - 1] + "…"
+def _shorten_symbol_name(name: str) -> str:
+    return name if len(name) <= _MAX_NAME_IN_GROUP_LINE else name[: _MAX_NAME_IN_GROUP_LINE - 1] + "…"

@@ -7,20 +7,20 @@ from typing import Any
 
 import msgspec
 
-from tools.filemap.rendering.outline_changes import changes_between, outline_digest
-from tools.filemap.rendering.render import RenderedMap, render_map
+from tools.filemap.rendering.map_rendering import RenderedMap, render_map
+from tools.filemap.rendering.outline_changes import describe_outline_changes, outline_digest
 from tools.filemap.symbols import FileMap
 
-_MAX_OUTLINES = 16
-_MAX_PATH = 60
+_MAX_KNOWN_OUTLINES = 16
+_MAX_CARD_PATH_CHARS = 60
 
 
-class ReaderState(msgspec.Struct, frozen=True, kw_only=True):
+class ReaderOutlineState(msgspec.Struct, frozen=True, kw_only=True):
     """The outline of the file that the reader already has."""
 
-    map: str
+    map_digest: str
     """Digest of the map."""
-    latest: str
+    message_digest: str
     """Digest of the latest message: the map, or later changes."""
 
 
@@ -40,48 +40,54 @@ class KnownOutlines:
 
     def put(self, digest: str, outline: FileMap) -> None:
         self._outlines[digest] = outline
-        while len(self._outlines) > _MAX_OUTLINES:
+        while len(self._outlines) > _MAX_KNOWN_OUTLINES:
             self._outlines.popitem(last=False)
 
 
-def map_message(
+def make_map_message(
     outline: FileMap,
     path: Path,
     *,
     budget_bytes: int,
     page: tuple[int, int] | None,
-    standing: ReaderState | None,
+    standing: ReaderOutlineState | None,
     known: KnownOutlines,
 ) -> MapMessage:
     """Returns the message on a file's outline. `outline` has the path as the reader names it, `path` is the file's
     location."""
     digest = outline_digest(outline)
-    if standing is not None and standing.latest == digest:
-        which = "as told above" if standing.map != standing.latest else "stands above, unchanged"
-        return _short_message(
-            f"The map of {_path_end(outline.path)} {which}.", outline, path, standing.map, digest
+    if standing is not None and standing.message_digest == digest:
+        which = (
+            "as told above" if standing.map_digest != standing.message_digest else "stands above, unchanged"
         )
-    before = known.get(standing.map) if standing is not None else None
+        return _make_short_message(
+            f"The map of {_shorten_card_path(outline.path)} {which}.",
+            outline,
+            path,
+            standing.map_digest,
+            digest,
+        )
+    before = known.get(standing.map_digest) if standing is not None else None
     if standing is not None and before is not None:
-        lines = changes_between(before, outline)
+        lines = describe_outline_changes(before, outline)
         if lines is not None:
             head = (
                 f"File map: {outline.path}, what moved since its map above ({outline.total_lines:,} lines):"
             )
             text = "\n".join([head, *lines])
             if len(text.encode("utf-8", "replace")) <= budget_bytes // 4:
-                return _short_message(text, outline, path, standing.map, digest)
+                return _make_short_message(text, outline, path, standing.map_digest, digest)
     known.put(digest, outline)
     rendered = render_map(outline, budget_bytes=budget_bytes, without=page)
     details = {
         **_map_details(outline, path, digest),
         "level": rendered.level,
-        "symbols": _symbol_rows(outline, rendered),
+        "symbols": _symbol_row_details(outline, rendered),
     }
     return MapMessage(text=rendered.text, details=details)
 
 
-def _short_message(text: str, outline: FileMap, path: Path, of_map: str, digest: str) -> MapMessage:
+def _make_short_message(text: str, outline: FileMap, path: Path, of_map: str, digest: str) -> MapMessage:
     return MapMessage(text=text, details={**_map_details(outline, path, digest), "since": of_map})
 
 
@@ -98,20 +104,20 @@ def _map_details(outline: FileMap, path: Path, digest: str) -> dict[str, Any]:
     }
 
 
-def _symbol_rows(outline: FileMap, rendered: RenderedMap) -> list[list[int]]:
+def _symbol_row_details(outline: FileMap, rendered: RenderedMap) -> list[list[int]]:
     """Returns for each symbol line of a rendered map its row, start and length of its label, first and last line."""
     return [
         [
             row,
             shown.indent,
-            shown.label,
+            shown.label_chars,
             outline.symbols[shown.index].start_line,
             outline.symbols[shown.index].end_line,
         ]
-        for row, shown in enumerate(rendered.lines, rendered.first_row)
+        for row, shown in enumerate(rendered.lines, rendered.first_symbol_row)
         if shown.index >= 0
     ]
 
 
-def _path_end(path: str) -> str:
-    return path if len(path) <= _MAX_PATH else "…" + path[1 - _MAX_PATH :]
+def _shorten_card_path(path: str) -> str:
+    return path if len(path) <= _MAX_CARD_PATH_CHARS else "…" + path[1 - _MAX_CARD_PATH_CHARS :]

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from tools.filemap.rendering.symbol_lines import line_range
+from tools.filemap.rendering.symbol_lines import format_line_range
 from tools.filemap.symbols import FileMap, Symbol
 
-_MAX_LINES = 24
+_MAX_CHANGE_LINES = 24
 """With more changes, a new map is clearer."""
 
 
@@ -26,22 +26,24 @@ def outline_digest(outline: FileMap) -> str:
     return hashlib.blake2b(told, digest_size=12).hexdigest()
 
 
-def changes_between(before: FileMap, after: FileMap) -> list[str] | None:
+def describe_outline_changes(before: FileMap, after: FileMap) -> list[str] | None:
     """Describes the changes between two outlines of a file, one line for each; None if too much has changed."""
     old, new = _symbols_by_key(before.symbols), _symbols_by_key(after.symbols)
     lines = [f"- {_symbol_label(old[key])}" for key in old if key not in new]
     lines += [f"+ {_symbol_label(new[key])}" for key in new if key not in old]
     both = [(old[key], new[key]) for key in old if key in new]
     lines += [
-        f"{_symbol_label(now)}, was {line_range(was.start_line, was.end_line)}"
+        f"{_symbol_label(now)}, was {format_line_range(was.start_line, was.end_line)}"
         for was, now in both
-        if _declares_differently(was, now)
+        if _has_changed_declaration(was, now)
     ]
     lines += [
         f"what stood in lines {move.first:,} to {move.last:,} moved by {move.offset:+,}"
-        for move in _line_shifts((was, now) for was, now in both if not _declares_differently(was, now))
+        for move in _find_line_shifts(
+            (was, now) for was, now in both if not _has_changed_declaration(was, now)
+        )
     ]
-    return lines if len(lines) <= _MAX_LINES else None
+    return lines if len(lines) <= _MAX_CHANGE_LINES else None
 
 
 def _symbols_by_key(symbols: Sequence[Symbol]) -> dict[tuple[str, ...], Symbol]:
@@ -60,12 +62,12 @@ def _symbols_by_key(symbols: Sequence[Symbol]) -> dict[tuple[str, ...], Symbol]:
     return found
 
 
-def _declares_differently(was: Symbol, now: Symbol) -> bool:
+def _has_changed_declaration(was: Symbol, now: Symbol) -> bool:
     """Returns whether a symbol has grown, has shrunk, or is declared differently than before."""
     return was.end_line - was.start_line != now.end_line - now.start_line or was.signature != now.signature
 
 
-def _line_shifts(pairs: Iterable[tuple[Symbol, Symbol]]) -> list[_LineShift]:
+def _find_line_shifts(pairs: Iterable[tuple[Symbol, Symbol]]) -> list[_LineShift]:
     moves: list[_LineShift] = []
     for was, now in sorted(pairs, key=lambda pair: pair[0].start_line):
         by = now.start_line - was.start_line
@@ -77,4 +79,4 @@ def _line_shifts(pairs: Iterable[tuple[Symbol, Symbol]]) -> list[_LineShift]:
 
 
 def _symbol_label(symbol: Symbol) -> str:
-    return f"{symbol.kind} {symbol.name} {line_range(symbol.start_line, symbol.end_line)}"
+    return f"{symbol.kind} {symbol.name} {format_line_range(symbol.start_line, symbol.end_line)}"

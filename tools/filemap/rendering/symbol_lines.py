@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from tools.filemap.one_line_text import MAX_SHOWN_NAME
+from tools.filemap.one_line_text import MAX_SHOWN_NAME_CHARS
 from tools.filemap.symbols import Symbol
 
-_MIN_LINE_MARKS = 5
-MIN_LINE_BYTES = _MIN_LINE_MARKS + 3
+_MIN_LINE_MARK_BYTES = 5
+MIN_LINE_BYTES = _MIN_LINE_MARK_BYTES + 3
 MAX_INDENT_DEPTH = 20
 """Deeper levels are not indented further."""
 _RANGE_LIKE_NAME_PATTERN = re.compile(r"\[(\d+(?:-\d+)?)\]")
@@ -24,7 +24,7 @@ class MapLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     index: int = -1
     """Index of the symbol; -1 for a group."""
     indent: int = 0
-    label: int = 0
+    label_chars: int = 0
     """Number of characters after the indentation that form the name."""
 
 
@@ -36,7 +36,7 @@ class SymbolTree:
         self.roots: list[int] = []
         self.children: dict[int, list[int]] = {}
         self.depth = array("H", bytes(2 * len(symbols)))
-        self._costs = array("I", bytes(4 * len(symbols)))
+        self._line_byte_counts = array("I", bytes(4 * len(symbols)))
         is_parent_first = True
         for index, symbol in enumerate(symbols):
             parent = symbol.parent
@@ -73,13 +73,13 @@ class SymbolTree:
 
     def line_bytes(self, index: int) -> int:
         """Returns how many bytes a symbol's line takes without its signature."""
-        cost = self._costs[index]
+        cost = self._line_byte_counts[index]
         if not cost:
-            cost = self._costs[index] = _line_bytes(self.symbols[index], self.depth[index])
+            cost = self._line_byte_counts[index] = _line_bytes(self.symbols[index], self.depth[index])
         return cost
 
     def detailed_line_bytes(self, index: int) -> int:
-        return byte_size(self.line(index, is_detailed=True).text) + 1
+        return utf8_byte_count(self.line(index, is_detailed=True).text) + 1
 
     def line(self, index: int, *, is_detailed: bool) -> MapLine:
         return _format_line(self.symbols[index], index, self.depth[index], is_detailed)
@@ -111,45 +111,45 @@ _MIN_DETAIL_BYTES = 16
 """With less room no further signature is tried."""
 
 
-def indent(depth: int) -> int:
+def indent_chars(depth: int) -> int:
     return 2 * min(depth, MAX_INDENT_DEPTH)
 
 
-def byte_size(text: str) -> int:
+def utf8_byte_count(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
-def line_range(first: int, last: int) -> str:
+def format_line_range(first: int, last: int) -> str:
     return f"[{first}]" if first == last else f"[{first}-{last}]"
 
 
-def shown_name(symbol: Symbol) -> str:
+def shorten_shown_name(symbol: Symbol) -> str:
     name = symbol.name
-    return name if len(name) <= MAX_SHOWN_NAME else f"{name[: MAX_SHOWN_NAME - 1]}…"
+    return name if len(name) <= MAX_SHOWN_NAME_CHARS else f"{name[: MAX_SHOWN_NAME_CHARS - 1]}…"
 
 
 def _line_bytes(symbol: Symbol, depth: int) -> int:
     # Two brackets, two spaces and the line end; longer by one if a name looks like a range.
-    first, last, name = symbol.start_line, symbol.end_line, shown_name(symbol)
-    length = len(symbol.kind) + byte_size(name) + _MIN_LINE_MARKS
+    first, last, name = symbol.start_line, symbol.end_line, shorten_shown_name(symbol)
+    length = len(symbol.kind) + utf8_byte_count(name) + _MIN_LINE_MARK_BYTES
     length += len(f"{first}") if first == last else len(f"{first}-{last}")
     if depth:
-        length += indent(depth)
+        length += indent_chars(depth)
     return length + name.count("[") if "[" in name else length
 
 
 def _format_line(symbol: Symbol, index: int, depth: int, is_detailed: bool) -> MapLine:
-    label = _symbol_label(symbol) if is_detailed else f"{symbol.kind} {shown_name(symbol)}"
+    label = _symbol_label(symbol) if is_detailed else f"{symbol.kind} {shorten_shown_name(symbol)}"
     if "[" in label:
         label = _RANGE_LIKE_NAME_PATTERN.sub(r"[\1 ]", label)
     doc = f" — {symbol.doc}" if is_detailed and symbol.doc else ""
-    before = indent(depth)
-    text = f"{' ' * before}{label} {line_range(symbol.start_line, symbol.end_line)}{doc}"
-    return MapLine(text=text, index=index, indent=before, label=len(label))
+    before = indent_chars(depth)
+    text = f"{' ' * before}{label} {format_line_range(symbol.start_line, symbol.end_line)}{doc}"
+    return MapLine(text=text, index=index, indent=before, label_chars=len(label))
 
 
 def _symbol_label(symbol: Symbol) -> str:
-    signature, name = symbol.signature, shown_name(symbol)
+    signature, name = symbol.signature, shorten_shown_name(symbol)
     if not signature or (name is not symbol.name and name[:-1] in signature):
         declared = name
     elif symbol.name in signature:

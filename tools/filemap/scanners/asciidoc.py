@@ -3,17 +3,17 @@
 import re
 
 from tools.filemap.deadline import Deadline
-from tools.filemap.one_line_text import MAX_NAME_LENGTH
-from tools.filemap.scanners.lines import decode_line, source_lines
-from tools.filemap.scanners.nesting import OutlineBuilder
-from tools.filemap.scanners.result import ScanResult
+from tools.filemap.one_line_text import MAX_STORED_NAME_CHARS
+from tools.filemap.scanners.outline_builder import OutlineBuilder
+from tools.filemap.scanners.scan_result import ScanResult
+from tools.filemap.scanners.source_lines import decode_and_shorten_line, iterate_source_lines
 
 _TITLE_PATTERN = re.compile(rb"(?P<mark>={1,6}|#{1,6})[ \t]+(?P<title>\S.*?)(?:[ \t]+(?P=mark))?\s*$")
 _BLOCK_DELIMITER_PATTERN = re.compile(rb"(?:(?P<mark>[-.+/])(?P=mark){3,}|`{3}\S*|--)\s*$")
 _TITLE_UNDERLINE_PATTERN = re.compile(rb"(?P<mark>[-=~^+])(?P=mark)+\s*$")
 _UNDERLINE_LEVELS = b"=-~^+"
 _NOT_A_TITLE_PATTERN = re.compile(rb"[\s.:\[|*/]|//|--|={2}")
-_ANCHOR_PATTERN = re.compile(r"\[\[[^\]]*\]\]|\[#[^\]]*\]")
+_ASCIIDOC_ANCHOR_PATTERN = re.compile(r"\[\[[^\]]*\]\]|\[#[^\]]*\]")
 _EMPHASIS_PATTERN = re.compile(r"(?<!\w)([*_`#]{1,2})(?P<said>\S|\S.*?\S)\1(?!\w)")
 _LINK_PATTERN = re.compile(r"(?:link:|https?://|\{url[\w-]*\})[^\s\[]*\[(?P<said>[^\]]+)\]")
 
@@ -23,21 +23,21 @@ def scan_asciidoc(source: bytes, watch: Deadline) -> ScanResult:
     row, fence = -1, b""
     before: tuple[int, int, bytes] | None = None
     is_after_blank = True
-    for row, start, line in source_lines(source, watch):
+    for row, start, line in iterate_source_lines(source, watch):
         text = line.rstrip()
         if fence:
             fence = b"" if text == fence else fence
             continue
         underline = _TITLE_UNDERLINE_PATTERN.match(text) if before is not None else None
-        if before is not None and underline is not None and _has_title_length(before[2], text):
-            _open_section(
+        if before is not None and underline is not None and _is_underline_as_long_as_title(before[2], text):
+            _open_asciidoc_section(
                 found, _UNDERLINE_LEVELS.index(underline["mark"]) + 1, before[2], before[0], before[1]
             )
             before = None
             continue
         title = _TITLE_PATTERN.match(text)
         if title is not None:
-            _open_section(found, len(title["mark"]), title["title"], row, start)
+            _open_asciidoc_section(found, len(title["mark"]), title["title"], row, start)
         elif text != b"--" and (verbatim := _BLOCK_DELIMITER_PATTERN.match(text)) is not None:
             fence = b"```" if verbatim[0].startswith(b"```") else text
         can_be_title = (
@@ -46,14 +46,18 @@ def scan_asciidoc(source: bytes, watch: Deadline) -> ScanResult:
         before = (row, start, text) if can_be_title else None
         is_after_blank = not text or text.startswith((b"[", b"//"))
     found.close_symbols(0, row)
-    return ScanResult(found.drafts)
+    return ScanResult(found.symbols)
 
 
-def _has_title_length(title: bytes, underline: bytes) -> bool:
+def _is_underline_as_long_as_title(title: bytes, underline: bytes) -> bool:
     return abs(len(title.decode("utf-8", "replace")) - len(underline)) <= 1
 
 
-def _open_section(found: OutlineBuilder, level: int, title: bytes, row: int, start: int) -> None:
-    said = _LINK_PATTERN.sub(r"\g<said>", _ANCHOR_PATTERN.sub("", decode_line(title, MAX_NAME_LENGTH)))
-    name = _EMPHASIS_PATTERN.sub(r"\g<said>", said).strip() or decode_line(title, MAX_NAME_LENGTH)
+def _open_asciidoc_section(found: OutlineBuilder, level: int, title: bytes, row: int, start: int) -> None:
+    said = _LINK_PATTERN.sub(
+        r"\g<said>", _ASCIIDOC_ANCHOR_PATTERN.sub("", decode_and_shorten_line(title, MAX_STORED_NAME_CHARS))
+    )
+    name = _EMPHASIS_PATTERN.sub(r"\g<said>", said).strip() or decode_and_shorten_line(
+        title, MAX_STORED_NAME_CHARS
+    )
     found.open_symbol(level, name, "heading", row, start, "=" * level + " " + name)

@@ -6,53 +6,70 @@ import re
 
 import msgspec
 
-from tools.filemap.deadline import Deadline, TimeLimitReached
+from tools.filemap.deadline import Deadline, MapTimeLimitReached
 from tools.filemap.language_description import FoundSymbol
-from tools.filemap.one_line_text import MAX_NAME_LENGTH
-from tools.filemap.scanners.lines import RowCounter, decode_line
-from tools.filemap.scanners.result import CUT_SHORT_NOTE, ScanResult
+from tools.filemap.one_line_text import MAX_STORED_NAME_CHARS
+from tools.filemap.scanners.scan_result import TIME_LIMIT_NOTE, ScanResult
+from tools.filemap.scanners.source_lines import RowCounter, decode_and_shorten_line
 
 _MAX_SYMBOLS = 20_000
-_LARGE_BYTES = 256 * 1024
-_MAX_DEPTH, _MAX_DEPTH_LARGE = 8, 3
+_LARGE_JSON_BYTES = 256 * 1024
+_MAX_JSON_DEPTH, _MAX_LARGE_JSON_DEPTH = 8, 3
 _MAX_LISTED_ITEMS = 40
 """Objects of longer lists are described by their shape only."""
 _MAX_NAMING_MEMBERS = 6
 """An item is named by one of its first members, up to this many."""
-_NAME_KEYS = (b'"name"', b'"id"', b'"key"', b'"title"', b'"type"', b'"label"')
+_ITEM_NAMING_KEYS = (b'"name"', b'"id"', b'"key"', b'"title"', b'"type"', b'"label"')
 _MATCH_WINDOW_BYTES = 64 * 1024
 """Maximum range of one match."""
-_CHECK_EVERY = 256
+_VALUES_PER_DEADLINE_CHECK = 256
 
-_STRING = rb"(?:\"[^\"\\\n]*+(?:\\.[^\"\\\n]*+)*+\"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')"
-_COMMENT = rb"(?://[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)"
-_BLANK = rb"(?:\s++|" + _COMMENT + rb")*+"
-_SEPARATOR = rb"(?:[\s,]++|" + _COMMENT + rb")*+"
-_BARE_WORD = rb"[^\s,:\"'\[\]{}/]++"
-_VALUE = rb"(?:(?P<open>[\[{])|(?P<string>" + _STRING + rb")|(?P<word>" + _BARE_WORD + rb")|(?P<quote>[\"']))"
+_JSON_STRING_REGEX = rb"(?:\"[^\"\\\n]*+(?:\\.[^\"\\\n]*+)*+\"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')"
+_JSON_COMMENT_REGEX = rb"(?://[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)"
+_JSON_BLANK_REGEX = rb"(?:\s++|" + _JSON_COMMENT_REGEX + rb")*+"
+_JSON_SEPARATOR_REGEX = rb"(?:[\s,]++|" + _JSON_COMMENT_REGEX + rb")*+"
+_JSON_BARE_WORD_REGEX = rb"[^\s,:\"'\[\]{}/]++"
+_JSON_VALUE_START_REGEX = (
+    rb"(?:(?P<open>[\[{])|(?P<string>"
+    + _JSON_STRING_REGEX
+    + rb")|(?P<word>"
+    + _JSON_BARE_WORD_REGEX
+    + rb")|(?P<quote>[\"']))"
+)
 _MEMBER_PATTERN = re.compile(
     rb"%b(?:(?P<close>[\]}])|(?P<key>%b|%b)%b:%b%b)"
-    % (_SEPARATOR, _STRING, _BARE_WORD, _BLANK, _BLANK, _VALUE),
+    % (
+        _JSON_SEPARATOR_REGEX,
+        _JSON_STRING_REGEX,
+        _JSON_BARE_WORD_REGEX,
+        _JSON_BLANK_REGEX,
+        _JSON_BLANK_REGEX,
+        _JSON_VALUE_START_REGEX,
+    ),
     re.S,
 )
-_LIST_ITEM_PATTERN = re.compile(rb"%b(?:(?P<close>[\]}])|%b)" % (_SEPARATOR, _VALUE), re.S)
-_SEPARATOR_PATTERN = re.compile(_SEPARATOR, re.S)
-_TOP_LEVEL_VALUE_PATTERN = re.compile(rb"%b%b" % (_BLANK, _VALUE), re.S)
-_SCALARS = rb"[^\[\]{}\"'/]*+(?:(?:" + _STRING + rb"|" + _COMMENT + rb")[^\[\]{}\"'/]*+)*+"
+_LIST_ITEM_PATTERN = re.compile(
+    rb"%b(?:(?P<close>[\]}])|%b)" % (_JSON_SEPARATOR_REGEX, _JSON_VALUE_START_REGEX), re.S
+)
+_SEPARATOR_PATTERN = re.compile(_JSON_SEPARATOR_REGEX, re.S)
+_TOP_LEVEL_VALUE_PATTERN = re.compile(rb"%b%b" % (_JSON_BLANK_REGEX, _JSON_VALUE_START_REGEX), re.S)
+_JSON_SCALARS_REGEX = (
+    rb"[^\[\]{}\"'/]*+(?:(?:" + _JSON_STRING_REGEX + rb"|" + _JSON_COMMENT_REGEX + rb")[^\[\]{}\"'/]*+)*+"
+)
 
 
-def _balanced(levels: int) -> bytes:
+def _balanced_brackets_regex(levels: int) -> bytes:
     """Returns the text of a regular expression for a bracketed JSON value with at most that many nested levels."""
-    inside = _SCALARS
+    inside = _JSON_SCALARS_REGEX
     if levels:
-        inside += rb"(?:%b%b)*+" % (_balanced(levels - 1), _SCALARS)
+        inside += rb"(?:%b%b)*+" % (_balanced_brackets_regex(levels - 1), _JSON_SCALARS_REGEX)
     return rb"[\[{]%b[\]}]" % inside
 
 
 _SKIPPED_TEXT_PATTERN = re.compile(
     rb"(?P<plain>[^\[\]{}\"'/]*+)"
     rb"(?:(?P<value>%b|%b)|(?P<open>[\[{])|(?P<close>[\]}])|(?P<quote>[\"'])|%b|/)?"
-    % (_balanced(4), _STRING, _COMMENT),
+    % (_balanced_brackets_regex(4), _JSON_STRING_REGEX, _JSON_COMMENT_REGEX),
     re.S,
 )
 _OPENING_BRACKETS = {b"[": True, b"{": False}
@@ -80,78 +97,80 @@ class _OpenContainer(msgspec.Struct, gc=False):
     """Symbol of the first element, if it is an object."""
     first_symbol_count: int = -1
     """The number of symbols when that element was closed."""
-    is_cut: bool = False
+    is_cut_short: bool = False
     """Whether it was not read to its end."""
 
 
 def scan_json(source: bytes, watch: Deadline) -> ScanResult:
-    found = _JsonScan(source, watch, _MAX_DEPTH_LARGE if len(source) > _LARGE_BYTES else _MAX_DEPTH)
+    found = _JsonScan(
+        source, watch, _MAX_LARGE_JSON_DEPTH if len(source) > _LARGE_JSON_BYTES else _MAX_JSON_DEPTH
+    )
     try:
         found.run()
-    except TimeLimitReached:
-        if not found.drafts:
+    except MapTimeLimitReached:
+        if not found.symbols:
             raise
         found.end_early()
-        return ScanResult(found.drafts, notes=(CUT_SHORT_NOTE,))
-    notes = ("it has syntax errors; keys near them may be missing",) if found.has_errors else ()
-    return ScanResult(found.drafts, notes=notes)
+        return ScanResult(found.symbols, notes=(TIME_LIMIT_NOTE,))
+    notes = ("it has syntax errors; keys near them may be missing",) if found.has_syntax_errors else ()
+    return ScanResult(found.symbols, notes=notes)
 
 
 class _JsonScan:
     def __init__(self, source: bytes, watch: Deadline, depth: int) -> None:
         self.source, self.watch, self.depth = source, watch, depth
-        self.drafts: list[FoundSymbol] = []
-        self.has_errors = False
+        self.symbols: list[FoundSymbol] = []
+        self.has_syntax_errors = False
         self._rows = RowCounter(source)
-        self._open: list[_OpenContainer] = []
-        self._at = self._steps = self._line_end = 0
+        self._open_containers: list[_OpenContainer] = []
+        self._position = self._steps = self._line_end = 0
 
     def run(self) -> None:
         """Scans one JSON value after the other; there may be several at the top level."""
         end = len(self.source)
-        while self._at < end:
+        while self._position < end:
             self._check_deadline()
-            frame = self._open[-1] if self._open else None
+            frame = self._open_containers[-1] if self._open_containers else None
             if frame is None:
-                self._top_level_value()
-            elif len(self.drafts) >= _MAX_SYMBOLS or (frame.is_list and frame.count > _MAX_LISTED_ITEMS):
-                self._skip_rest(frame)
+                self._scan_top_level_value()
+            elif len(self.symbols) >= _MAX_SYMBOLS or (frame.is_list and frame.count > _MAX_LISTED_ITEMS):
+                self._skip_rest_of_container(frame)
             elif frame.is_list:
                 self._scan_list_item(frame)
             else:
                 self._scan_member(frame)
-        if self._open:
-            self.has_errors = True
-            while self._open:
+        if self._open_containers:
+            self.has_syntax_errors = True
+            while self._open_containers:
                 self._close_container(end)
 
     def end_early(self) -> None:
         """Ends the JSON scan at the current position, because of the time limit: open containers have at least the
         counted members."""
-        while self._open:
-            self._open[-1].is_cut = True
-            self._close_container(self._at)
+        while self._open_containers:
+            self._open_containers[-1].is_cut_short = True
+            self._close_container(self._position)
 
-    def _top_level_value(self) -> None:
-        match = _LIST_ITEM_PATTERN.match(self.source, self._at, self._at + _MATCH_WINDOW_BYTES)
+    def _scan_top_level_value(self) -> None:
+        match = _LIST_ITEM_PATTERN.match(self.source, self._position, self._position + _MATCH_WINDOW_BYTES)
         if match is None or match["close"] is not None:
-            self._skip_unexpected()
+            self._skip_unexpected_text()
             return
         mark = match["open"]
         if mark is None:
             self._skip_value(match)
             return
-        self._at = match.end()
+        self._position = match.end()
         is_list = _OPENING_BRACKETS[mark]
         index = self._add_symbol("", "list", match.start("open"), -1) if is_list else -1
-        self._open.append(_OpenContainer(is_list, index, 0))
+        self._open_containers.append(_OpenContainer(is_list, index, 0))
 
     def _match_next(self, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
         """Returns the next match of a pattern; None if the match ended a container or was unexpected, which is
         handled."""
-        match = pattern.match(self.source, self._at, self._at + _MATCH_WINDOW_BYTES)
+        match = pattern.match(self.source, self._position, self._position + _MATCH_WINDOW_BYTES)
         if match is None:
-            self._skip_unexpected()
+            self._skip_unexpected_text()
         elif match["close"] is not None:
             self._close_by_bracket(match)
         else:
@@ -165,27 +184,27 @@ class _JsonScan:
         key = match["key"]
         frame.count += 1
         if frame.is_nameless and frame.count <= _MAX_NAMING_MEMBERS:
-            self._name_item(frame, key, match)
+            self._name_list_item(frame, key, match)
         mark = match["open"]
         if not frame.is_shown:
             self._skip_value(match)
         elif mark is None:
             start = match.start("key")
             kind = self._skip_value(match)
-            self._add_symbol(_decoded_key(key), "key", start, frame.index, kind, self._at)
+            self._add_symbol(_decode_json_key(key), "key", start, frame.index, kind, self._position)
         else:
-            self._at = match.end()
-            index = self._add_symbol(_decoded_key(key), "key", match.start("key"), frame.index)
+            self._position = match.end()
+            index = self._add_symbol(_decode_json_key(key), "key", match.start("key"), frame.index)
             is_shown = frame.depth + 1 < self.depth
             inner = _OpenContainer(_OPENING_BRACKETS[mark], index, frame.depth + 1, is_shown=is_shown)
-            self._open.append(inner)
+            self._open_containers.append(inner)
             if not is_shown:
-                self._skip_rest(inner)
+                self._skip_rest_of_container(inner)
 
-    def _name_item(self, frame: _OpenContainer, key: bytes, match: re.Match[bytes]) -> None:
-        if match["string"] is not None and key in _NAME_KEYS:
-            draft = self.drafts[frame.index]
-            draft.name = f"{draft.name} {_decoded_key(match['string'])}"
+    def _name_list_item(self, frame: _OpenContainer, key: bytes, match: re.Match[bytes]) -> None:
+        if match["string"] is not None and key in _ITEM_NAMING_KEYS:
+            draft = self.symbols[frame.index]
+            draft.name = f"{draft.name} {_decode_json_key(match['string'])}"
             frame.is_nameless = False
 
     def _scan_list_item(self, frame: _OpenContainer) -> None:
@@ -197,14 +216,14 @@ class _JsonScan:
         number = frame.count
         frame.count += 1
         if number == 0:
-            frame.first_type = _type_of(match)
+            frame.first_type = _json_type_of_match(match)
         if frame.count > _MAX_LISTED_ITEMS:
             self._keep_first_item_only(frame)
         elif match["open"] == b"{":
-            self._at = match.end()
+            self._position = match.end()
             index = self._add_symbol(f"#{number}", "item", match.start("open"), frame.index)
             is_shown = number == 0 or frame.depth + 1 < self.depth
-            self._open.append(_OpenContainer(False, index, frame.depth + 1, is_shown, True))
+            self._open_containers.append(_OpenContainer(False, index, frame.depth + 1, is_shown, True))
             if number == 0:
                 frame.first_item = index
             return
@@ -212,38 +231,38 @@ class _JsonScan:
 
     def _keep_first_item_only(self, frame: _OpenContainer) -> None:
         """Keeps only the symbols of the first object in a long JSON list, as an example of its items."""
-        del self.drafts[frame.first_symbol_count if frame.first_item >= 0 else frame.index + 1 :]
+        del self.symbols[frame.first_symbol_count if frame.first_item >= 0 else frame.index + 1 :]
         if frame.first_item >= 0:
-            self.drafts[frame.first_item].name = "#0"
+            self.symbols[frame.first_item].name = "#0"
 
     def _close_by_bracket(self, match: re.Match[bytes]) -> None:
-        if _CLOSING_BRACKETS[match["close"]] != self._open[-1].is_list:
-            self.has_errors = True
-        self._at = match.end()
-        self._close_container(self._at)
+        if _CLOSING_BRACKETS[match["close"]] != self._open_containers[-1].is_list:
+            self.has_syntax_errors = True
+        self._position = match.end()
+        self._close_container(self._position)
 
     def _close_container(self, end: int) -> None:
-        frame = self._open.pop()
+        frame = self._open_containers.pop()
         if frame.index >= 0:
-            shape = _container_type(frame)
-            draft = self.drafts[frame.index]
+            shape = _describe_container(frame)
+            draft = self.symbols[frame.index]
             if draft.kind == "list":
                 draft.name = shape
             else:
                 draft.signature = shape
             draft.end_row = max(draft.start_row, self._rows.row_of(end - 1))
         if frame.first_item >= 0 and frame.count <= _MAX_LISTED_ITEMS and frame.depth + 1 >= self.depth:
-            del self.drafts[frame.first_item + 1 : frame.first_symbol_count]
-        around = self._open[-1] if self._open else None
+            del self.symbols[frame.first_item + 1 : frame.first_symbol_count]
+        around = self._open_containers[-1] if self._open_containers else None
         if around is not None and around.is_list and around.first_item == frame.index >= 0:
-            around.first_symbol_count = len(self.drafts)
+            around.first_symbol_count = len(self.symbols)
 
-    def _skip_rest(self, frame: _OpenContainer) -> None:
+    def _skip_rest_of_container(self, frame: _OpenContainer) -> None:
         """Skips to the end of a JSON container, only counting its members."""
-        source, at = self.source, self._at
+        source, at = self.source, self._position
         if not frame.count and frame.is_list:
             first = _TOP_LEVEL_VALUE_PATTERN.match(source, at, at + _MATCH_WINDOW_BYTES)
-            frame.first_type = _type_of(first) if first is not None else ""
+            frame.first_type = _json_type_of_match(first) if first is not None else ""
         nest = commas = 0
         is_pending, is_closed = False, False
         end = len(source)
@@ -264,36 +283,36 @@ class _JsonScan:
                         is_pending = bool(plain.strip())
                     is_pending = is_pending or kind in ("value", "open", "quote")
                 if kind == "quote":
-                    at = self._string_end(at - 1)
+                    at = self._find_string_end(at - 1)
                 elif kind == "open":
                     nest += 1
                 elif kind == "close":
                     is_closed = not nest
                     nest -= 1
                     if is_closed and _CLOSING_BRACKETS[step["close"]] != frame.is_list:
-                        self.has_errors = True
+                        self.has_syntax_errors = True
         finally:
-            self._at = at
+            self._position = at
             frame.count += commas + is_pending - (1 if frame.count and commas + is_pending else 0)
         if is_closed:
             self._close_container(at)
 
     def _skip_value(self, match: re.Match[bytes]) -> str:
         """Skips a JSON value and returns its type."""
-        kind = _type_of(match)
+        kind = _json_type_of_match(match)
         mark = match["open"]
-        self._at = match.end()
+        self._position = match.end()
         if mark is not None:
             inner = _OpenContainer(_OPENING_BRACKETS[mark], -1, 0, is_shown=False)
-            self._open.append(inner)
-            self._skip_rest(inner)
+            self._open_containers.append(inner)
+            self._skip_rest_of_container(inner)
         elif match["quote"] is not None:
-            self._at = self._string_end(match.start("quote"))
+            self._position = self._find_string_end(match.start("quote"))
         elif not kind:
-            self.has_errors = True
+            self.has_syntax_errors = True
         return kind
 
-    def _string_end(self, start: int) -> int:
+    def _find_string_end(self, start: int) -> int:
         """Returns the end of a JSON string that exceeds a window; for one that never ends, the end of its line."""
         source, quote = self.source, self.source[start : start + 1]
         at = start + 1
@@ -308,39 +327,39 @@ class _JsonScan:
             at = found + 1
             if (found - before) % 2 == 0:
                 return at
-        self.has_errors = True
+        self.has_syntax_errors = True
         return self._line_end
 
-    def _skip_unexpected(self) -> None:
+    def _skip_unexpected_text(self) -> None:
         """Skips unexpected text of a JSON source, behind the permitted text between values."""
-        after = _SEPARATOR_PATTERN.match(self.source, self._at, self._at + _MATCH_WINDOW_BYTES)
-        if after is not None and after.end() > self._at:
-            self._at = after.end()
+        after = _SEPARATOR_PATTERN.match(self.source, self._position, self._position + _MATCH_WINDOW_BYTES)
+        if after is not None and after.end() > self._position:
+            self._position = after.end()
             return
-        self.has_errors = True
-        match = _LIST_ITEM_PATTERN.match(self.source, self._at, self._at + _MATCH_WINDOW_BYTES)
+        self.has_syntax_errors = True
+        match = _LIST_ITEM_PATTERN.match(self.source, self._position, self._position + _MATCH_WINDOW_BYTES)
         if match is None:
-            self._at += 1
+            self._position += 1
         elif match["close"] is not None:
-            self._at = match.end()
+            self._position = match.end()
         else:
             self._skip_value(match)
 
     def _check_deadline(self) -> None:
         self._steps += 1
-        if self._steps % _CHECK_EVERY == 0:
-            self.watch.check()
+        if self._steps % _VALUES_PER_DEADLINE_CHECK == 0:
+            self.watch.raise_if_over()
 
     def _add_symbol(
         self, name: str, kind: str, start: int, parent: int, signature: str = "", end: int | None = None
     ) -> int:
         row = self._rows.row_of(start)
         last = self._rows.row_of(end - 1) if end is not None else row
-        self.drafts.append(FoundSymbol(name, kind, start, row, last, parent, signature))
-        return len(self.drafts) - 1
+        self.symbols.append(FoundSymbol(name, kind, start, row, last, parent, signature))
+        return len(self.symbols) - 1
 
 
-def _type_of(match: re.Match[bytes]) -> str:
+def _json_type_of_match(match: re.Match[bytes]) -> str:
     """Returns the JSON type of a matched value; empty if the match is none."""
     mark = match["open"]
     if mark is not None:
@@ -353,13 +372,13 @@ def _type_of(match: re.Match[bytes]) -> str:
     return "number" if _NUMBER_PATTERN.match(word) else "null" if word == b"null" else ""
 
 
-def _container_type(frame: _OpenContainer) -> str:
-    count = f"at least {frame.count:,}" if frame.is_cut else f"{frame.count:,}"
+def _describe_container(frame: _OpenContainer) -> str:
+    count = f"at least {frame.count:,}" if frame.is_cut_short else f"{frame.count:,}"
     if not frame.is_list:
         return f"object of {count}"
     kind = frame.first_type
     return f"list of {count} {kind}s" if kind and frame.count != 1 else f"list of {count} {kind}".strip()
 
 
-def _decoded_key(text: bytes) -> str:
-    return decode_line(text[:MAX_NAME_LENGTH].strip(b"\"'"), MAX_NAME_LENGTH) or '""'
+def _decode_json_key(text: bytes) -> str:
+    return decode_and_shorten_line(text[:MAX_STORED_NAME_CHARS].strip(b"\"'"), MAX_STORED_NAME_CHARS) or '""'

@@ -6,18 +6,18 @@ import msgspec
 
 from tools.filemap.deadline import Deadline
 from tools.filemap.language_description import FoundSymbol
-from tools.filemap.scanners.lines import count_with_noun, source_lines
-from tools.filemap.scanners.nesting import OutlineBuilder
-from tools.filemap.scanners.result import ScanResult
+from tools.filemap.scanners.outline_builder import OutlineBuilder
+from tools.filemap.scanners.scan_result import ScanResult
+from tools.filemap.scanners.source_lines import format_count_with_noun, iterate_source_lines
 from tools.results import Json
 
-_MAX_RECORDS = 2000
+_MAX_SAMPLED_RECORDS = 2000
 _MAX_KEYS_OF_OBJECT = 60
 """An object with more keys is a data table."""
-_MAX_KEYS = 300
-_MAX_DEPTH = 3
-_MAX_ITEMS = 20
-_MAX_TURNS = 3000
+_MAX_RECORD_KEYS = 300
+_MAX_KEY_DEPTH = 3
+_MAX_SAMPLED_ITEMS = 20
+_MAX_CONVERSATION_TURNS = 3000
 _MAX_NAMED_CALLS = 6
 _MAX_RECORD_BYTES = 1024 * 1024
 
@@ -25,27 +25,27 @@ _MAX_RECORD_BYTES = 1024 * 1024
 def scan_jsonl(source: bytes, watch: Deadline) -> ScanResult:
     """Outlines a JSON Lines file: an agent's session as a conversation, other records by keys, types and counts."""
     if _is_agent_session(source):
-        return _scan_conversation(source, watch)
+        return _outline_conversation(source, watch)
     keys: dict[str, _KeyStatistics] = {}
     count = broken = 0
     decode = msgspec.json.decode
-    for row, _start, line in source_lines(source, watch):
+    for row, _start, line in iterate_source_lines(source, watch):
         if not line.strip():
             continue
         count += 1
-        if count > _MAX_RECORDS or len(line) > _MAX_RECORD_BYTES:
+        if count > _MAX_SAMPLED_RECORDS or len(line) > _MAX_RECORD_BYTES:
             continue
         try:
             record: Json = decode(line)
         except (ValueError, RecursionError):
             broken += 1
             continue
-        _count_keys(keys, record if isinstance(record, dict) else {"(value)": record}, row, 1)
+        _count_record_keys(keys, record if isinstance(record, dict) else {"(value)": record}, row, 1)
     if not count:
         return ScanResult([])
-    seen = min(count, _MAX_RECORDS)
+    seen = min(count, _MAX_SAMPLED_RECORDS)
     whole = FoundSymbol(
-        name=count_with_noun(count, "record"),
+        name=format_count_with_noun(count, "record"),
         kind="records",
         start=0,
         start_row=0,
@@ -54,7 +54,7 @@ def scan_jsonl(source: bytes, watch: Deadline) -> ScanResult:
         + (f" (keys from the first {seen:,})" if count > seen else ""),
     )
     drafts = [whole]
-    _list_keys(drafts, keys, seen - broken, 0)
+    _add_key_symbols(drafts, keys, seen - broken, 0)
     return ScanResult(drafts)
 
 
@@ -62,55 +62,59 @@ class _KeyStatistics(msgspec.Struct):
     """What the records of a JSON Lines file have at one key: value types, the first row, and the keys of objects in
     it."""
 
-    row: int
-    types: Counter[str] = msgspec.field(default_factory=Counter[str])
-    objects: int = 0
+    first_row: int
+    type_counts: Counter[str] = msgspec.field(default_factory=Counter[str])
+    object_count: int = 0
     """Number of objects, single or in an array."""
     nested_keys: "dict[str, _KeyStatistics]" = {}
 
 
-def _count_keys(keys: dict[str, _KeyStatistics], record: dict[str, Json], row: int, depth: int) -> None:
+def _count_record_keys(
+    keys: dict[str, _KeyStatistics], record: dict[str, Json], row: int, depth: int
+) -> None:
     for name, value in record.items():
         key = keys.get(name)
         if key is None:
             if len(keys) >= _MAX_KEYS_OF_OBJECT:
                 continue
             key = keys[name] = _KeyStatistics(row)
-        key.types[json_type(value)] += 1
-        if depth == _MAX_DEPTH:
+        key.type_counts[json_type_name(value)] += 1
+        if depth == _MAX_KEY_DEPTH:
             continue
-        items: list[Json] = value[:_MAX_ITEMS] if isinstance(value, list) else [value]
+        items: list[Json] = value[:_MAX_SAMPLED_ITEMS] if isinstance(value, list) else [value]
         for inner in items:
             if isinstance(inner, dict):
-                key.objects += 1
-                _count_keys(key.nested_keys, inner, row, depth + 1)
+                key.object_count += 1
+                _count_record_keys(key.nested_keys, inner, row, depth + 1)
 
 
-def _list_keys(drafts: list[FoundSymbol], keys: dict[str, _KeyStatistics], objects: int, parent: int) -> None:
+def _add_key_symbols(
+    drafts: list[FoundSymbol], keys: dict[str, _KeyStatistics], objects: int, parent: int
+) -> None:
     """Adds symbols for the keys that the records have. `objects` is the number of objects that could have these
     keys."""
     for name, key in keys.items():
-        how_many = key.types.total()
-        said = " | ".join(kind for kind, _ in key.types.most_common(4))
+        how_many = key.type_counts.total()
+        said = " | ".join(kind for kind, _ in key.type_counts.most_common(4))
         said += "" if how_many >= objects else f", in {how_many:,} of {objects:,}"
         number = len(drafts)
-        if number > _MAX_KEYS:
+        if number > _MAX_RECORD_KEYS:
             return
         drafts.append(
             FoundSymbol(
                 name=name[:100] or '""',
                 kind="key",
                 start=number,
-                start_row=key.row,
-                end_row=key.row,
+                start_row=key.first_row,
+                end_row=key.first_row,
                 parent=parent,
                 signature=said,
             )
         )
-        _list_keys(drafts, key.nested_keys, key.objects, number)
+        _add_key_symbols(drafts, key.nested_keys, key.object_count, number)
 
 
-def json_type(value: object) -> str:
+def json_type_name(value: object) -> str:
     if isinstance(value, dict):
         return "object"
     if isinstance(value, list):
@@ -164,13 +168,13 @@ class _SessionEntry(msgspec.Struct, rename="camel"):
     message: _SessionMessage | None = None
 
 
-def _scan_conversation(source: bytes, watch: Deadline) -> ScanResult:
+def _outline_conversation(source: bytes, watch: Deadline) -> ScanResult:
     """Outlines a session file as a conversation: every user prompt with what followed: replies, tool calls by name,
     compactions."""
     found = OutlineBuilder()
     decode = msgspec.json.Decoder(_SessionEntry, strict=False).decode
     row, broken = -1, 0
-    for row, start, line in source_lines(source, watch):
+    for row, start, line in iterate_source_lines(source, watch):
         if not line.strip():
             continue
         try:
@@ -178,37 +182,37 @@ def _scan_conversation(source: bytes, watch: Deadline) -> ScanResult:
         except (ValueError, RecursionError):
             broken += 1
             continue
-        if len(found.drafts) < _MAX_TURNS:
-            _add_entry(found, entry, row, start)
+        if len(found.symbols) < _MAX_CONVERSATION_TURNS:
+            _add_session_entry(found, entry, row, start)
     found.close_symbols(0, max(0, row))
-    notes = (f"no entries of a session: {count_with_noun(broken, 'line')}",) if broken else ()
-    return ScanResult(found.drafts, title="Agent session", notes=notes)
+    notes = (f"no entries of a session: {format_count_with_noun(broken, 'line')}",) if broken else ()
+    return ScanResult(found.symbols, title="Agent session", notes=notes)
 
 
-def _add_entry(found: OutlineBuilder, entry: _SessionEntry, row: int, start: int) -> None:
+def _add_session_entry(found: OutlineBuilder, entry: _SessionEntry, row: int, start: int) -> None:
     said = entry.message
     if said is None:
-        shown = _first_line(entry.custom_type or entry.summary or entry.name or entry.label)
-        shown = shown or _first_line(entry.model_id or entry.thinking_level or entry.cwd)
-        about = _first_line(_text_of_content(entry.content))
-        found.add_leaf(
+        shown = _first_prompt_line(entry.custom_type or entry.summary or entry.name or entry.label)
+        shown = shown or _first_prompt_line(entry.model_id or entry.thinking_level or entry.cwd)
+        about = _first_prompt_line(_message_text(entry.content))
+        found.add_leaf_symbol(
             shown or entry.type, entry.type or "entry", row, start, f"{shown}: {about}" if about else ""
         )
         return
-    text = _first_line(_text_of_content(said.content))
+    text = _first_prompt_line(_message_text(said.content))
     if said.role == "user":
         found.open_symbol(0, text or "(no text)", "user", row, start)
         return
     if said.role == "assistant":
-        called = _call_list(said.content)
-        found.add_leaf(text or called or "(nothing)", "assistant", row, start, called if text else "")
+        called = _format_tool_calls(said.content)
+        found.add_leaf_symbol(text or called or "(nothing)", "assistant", row, start, called if text else "")
         return
-    shown = said.tool_name or _first_line(said.command) or text or said.role
+    shown = said.tool_name or _first_prompt_line(said.command) or text or said.role
     about = "failed" if said.is_error or said.exit_code else ""
-    found.add_leaf(shown, said.role or "message", row, start, about)
+    found.add_leaf_symbol(shown, said.role or "message", row, start, about)
 
 
-def _call_list(content: str | list[_MessagePart]) -> str:
+def _format_tool_calls(content: str | list[_MessagePart]) -> str:
     """Returns the tool calls of a message as text, each with its distinguishing argument: `calls read a.py, read
     b.py`."""
     if isinstance(content, str):
@@ -221,15 +225,15 @@ def _call_list(content: str | list[_MessagePart]) -> str:
         except (ValueError, RecursionError):  # no arguments, or of other types
             called = _CallArguments()
         shown.append(
-            f"{part.name} {_first_line(called.path or called.command or called.pattern)[:60]}".strip()
+            f"{part.name} {_first_prompt_line(called.path or called.command or called.pattern)[:60]}".strip()
         )
     more = len(calls) - len(shown)
     return "calls " + ", ".join(shown) + (f" and {more} more" if more > 0 else "") if calls else ""
 
 
-def _text_of_content(content: str | list[_MessagePart]) -> str:
+def _message_text(content: str | list[_MessagePart]) -> str:
     return content if isinstance(content, str) else next((part.text for part in content if part.text), "")
 
 
-def _first_line(text: str) -> str:
+def _first_prompt_line(text: str) -> str:
     return " ".join(text.strip().split("\n", 1)[0].split())[:100]

@@ -4,11 +4,11 @@ import re
 
 from tools.filemap.deadline import Deadline
 from tools.filemap.language_description import FoundSymbol
-from tools.filemap.scanners.lines import decode_line, source_lines
-from tools.filemap.scanners.nesting import OutlineBuilder
-from tools.filemap.scanners.result import ScanResult
+from tools.filemap.scanners.outline_builder import OutlineBuilder
+from tools.filemap.scanners.scan_result import ScanResult
+from tools.filemap.scanners.source_lines import decode_and_shorten_line, iterate_source_lines
 
-_SECTION_LEVELS = {
+_LATEX_SECTION_LEVELS = {
     b"part": 0,
     b"chapter": 1,
     b"section": 2,
@@ -33,14 +33,14 @@ _TEX_COMMAND_PATTERN = re.compile(
 )
 
 
-_LITERATE_MARK = b"\\begin{macrocode}"
+_LITERATE_CODE_MARK = b"\\begin{macrocode}"
 _DOCUMENTATION_BEGIN_PATTERN = re.compile(
     rb"\\begin\s*\{(?P<what>macro|function|variable|environment|option|key)\}(?:\[[^\]]*\])?[\s%]*"
     rb"\{(?P<names>(?:[^{}]|\{[^{}]*\})*)\}"
 )
 """Begins the documentation of a definition and contains it; the names may follow on the next lines."""
 _DOCUMENTATION_END_PATTERN = re.compile(rb"\\end\s*\{(?:macro|function|variable|environment|option|key)\}")
-_DOCUMENTED_KINDS = {b"variable": "variable", b"option": "option", b"key": "option"}
+_SYMBOL_KIND_BY_DOC_ENVIRONMENT = {b"variable": "variable", b"option": "option", b"key": "option"}
 _BETWEEN_NAMES_PATTERN = re.compile(rb"(?:,|\s|^[ \t]*%+)+", re.M)
 _DOCUMENTATION_PREFIX_PATTERN = re.compile(rb"[ \t]*%+(?!<)[ \t]?")
 
@@ -49,9 +49,9 @@ def scan_latex(source: bytes, watch: Deadline) -> ScanResult:
     """Finds the sections of a LaTeX source with floats and theorems by label and new commands. In a literate source
     (`.dtx`) the text is in comments, and each documented definition is a symbol."""
     found = OutlineBuilder()
-    documented = _DocumentedDefinitions(found, source) if _LITERATE_MARK in source else None
+    documented = _DocumentedDefinitions(found, source) if _LITERATE_CODE_MARK in source else None
     row, is_verbatim = 0, False
-    for row, start, line in source_lines(source, watch):
+    for row, start, line in iterate_source_lines(source, watch):
         if b"\\" not in line:
             continue
         if b"{verbatim" in line:
@@ -69,11 +69,11 @@ def scan_latex(source: bytes, watch: Deadline) -> ScanResult:
                 match["command"] or match["function"] or match["def"]
             ):
                 continue
-            if not _add_symbol(found, match, text, row, start + match.start()) and documented is None:
+            if not _add_latex_symbol(found, match, text, row, start + match.start()) and documented is None:
                 found.close_symbols(0, row - 1)
     found.close_symbols(0, row)
-    _close_environments(found, source)
-    return ScanResult(found.drafts)
+    _end_latex_environments(found, source)
+    return ScanResult(found.symbols)
 
 
 class _DocumentedDefinitions:
@@ -82,7 +82,7 @@ class _DocumentedDefinitions:
     def __init__(self, found: OutlineBuilder, source: bytes) -> None:
         self._found = found
         self._source = source
-        self._open: list[list[FoundSymbol]] = []
+        self._open_definitions: list[list[FoundSymbol]] = []
 
     def read_line(self, row: int, start: int, line: bytes) -> None:
         """Reads the next line of a literate LaTeX source; `line` has no comment mark."""
@@ -90,46 +90,52 @@ class _DocumentedDefinitions:
         while at >= 0:
             match = _DOCUMENTATION_BEGIN_PATTERN.match(self._source, start + at)
             if match is not None:
-                kind = _DOCUMENTED_KINDS.get(match["what"], "macro")
+                kind = _SYMBOL_KIND_BY_DOC_ENVIRONMENT.get(match["what"], "macro")
                 names = _BETWEEN_NAMES_PATTERN.split(match["names"])
-                leaves = [self._found.add_leaf(decode_line(name), kind, row, start) for name in names if name]
-                self._open.append(leaves)
+                leaves = [
+                    self._found.add_leaf_symbol(decode_and_shorten_line(name), kind, row, start)
+                    for name in names
+                    if name
+                ]
+                self._open_definitions.append(leaves)
             at = line.find(b"\\begin", at + 1)
         for _ in _DOCUMENTATION_END_PATTERN.finditer(line):
-            for draft in self._open.pop() if self._open else ():
+            for draft in self._open_definitions.pop() if self._open_definitions else ():
                 draft.end_row = row
 
     def is_documented(self, name: bytes | None) -> bool:
         """Returns whether a LaTeX definition is listed already: within its documentation, or in the body of another."""
-        return name is not None and bool(self._open)
+        return name is not None and bool(self._open_definitions)
 
 
-def _add_symbol(found: OutlineBuilder, match: re.Match[bytes], text: bytes, row: int, start: int) -> bool:
+def _add_latex_symbol(
+    found: OutlineBuilder, match: re.Match[bytes], text: bytes, row: int, start: int
+) -> bool:
     """Adds the symbol of a matched LaTeX command; returns False at the end of the document."""
     if match[1]:
-        title = _text_in_braces(text, match.end() - 1)
+        title = _read_latex_braces(text, match.end() - 1)
         found.open_symbol(
-            _SECTION_LEVELS[match[1]], title, "heading", row, start, f"\\{match[1].decode()}{{{title}}}"
+            _LATEX_SECTION_LEVELS[match[1]], title, "heading", row, start, f"\\{match[1].decode()}{{{title}}}"
         )
     elif match["label"]:
-        draft = found.drafts[-1] if found.drafts else None
+        draft = found.symbols[-1] if found.symbols else None
         if draft is not None and draft.kind == "environment" and not draft.doc and row - draft.start_row < 80:
-            draft.doc = decode_line(match["label"])
+            draft.doc = decode_and_shorten_line(match["label"])
     elif match["begin"]:
         if match["begin"] != b"document":
-            found.add_leaf(decode_line(match["begin"]), "environment", row, start)
+            found.add_leaf_symbol(decode_and_shorten_line(match["begin"]), "environment", row, start)
     elif match["end"]:
         return False
     elif command := match["command"] or match["function"] or match["def"]:
-        found.add_leaf(f"\\{decode_line(command)}", "macro", row, start)
+        found.add_leaf_symbol(f"\\{decode_and_shorten_line(command)}", "macro", row, start)
     elif match["environment"]:
-        found.add_leaf(decode_line(match["environment"]), "macro", row, start)
+        found.add_leaf_symbol(decode_and_shorten_line(match["environment"]), "macro", row, start)
     elif match["theorem"]:
-        found.add_leaf(decode_line(match["theorem"]), "theorem", row, start)
+        found.add_leaf_symbol(decode_and_shorten_line(match["theorem"]), "theorem", row, start)
     return True
 
 
-def _text_in_braces(text: bytes, at: int) -> str:
+def _read_latex_braces(text: bytes, at: int) -> str:
     """Returns the text in the LaTeX braces that open at a position, without commands."""
     depth = 0
     end = len(text)
@@ -139,12 +145,12 @@ def _text_in_braces(text: bytes, at: int) -> str:
         if depth == 0:
             end = position
             break
-    inside = decode_line(text[at + 1 : end], 120)
+    inside = decode_and_shorten_line(text[at + 1 : end], 120)
     return " ".join(re.sub(r"\\[A-Za-z]+\*?|[{}$]", "", inside).split()) or inside or "(untitled)"
 
 
-def _close_environments(found: OutlineBuilder, source: bytes) -> None:
-    for draft in found.drafts:
+def _end_latex_environments(found: OutlineBuilder, source: bytes) -> None:
+    for draft in found.symbols:
         if draft.kind == "environment":
             stop = source.find(b"\\end{" + draft.name.encode(), draft.start)
             if stop >= 0:

@@ -5,10 +5,10 @@ from html import unescape
 
 from tools.filemap.deadline import Deadline
 from tools.filemap.language_description import FoundSymbol
-from tools.filemap.one_line_text import MAX_NAME_LENGTH
-from tools.filemap.scanners.lines import decode_line, source_lines
-from tools.filemap.scanners.nesting import OutlineBuilder
-from tools.filemap.scanners.result import ScanResult
+from tools.filemap.one_line_text import MAX_STORED_NAME_CHARS
+from tools.filemap.scanners.outline_builder import OutlineBuilder
+from tools.filemap.scanners.scan_result import ScanResult
+from tools.filemap.scanners.source_lines import decode_and_shorten_line, iterate_source_lines
 
 _ATX_HEADING_PATTERN = re.compile(rb" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*\r?$")
 _CODE_FENCE_PATTERN = re.compile(
@@ -18,84 +18,86 @@ _HEADING_UNDERLINE_PATTERN = re.compile(rb" {0,3}(=+|-+)[ \t]*\r?$")
 _NOT_A_PARAGRAPH_PATTERN = re.compile(
     rb"\s*(?:[-*+][ \t]|\d+[.)][ \t]|>|\||<!--|#{1,6}(?:\s|$)|`{3}|~{3}|(?:    |\t))"
 )
-_LINK_PATTERN = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
+_MARKDOWN_LINK_PATTERN = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _INLINE_CODE_PATTERN = re.compile(r"(`+)(.+?)\1")
-_MARKUP_PATTERN = re.compile(r"\\(?P<meant>[!-/:-@\[-`{-~])|[*`]+|<[^>]+>")
+_MARKDOWN_MARKUP_PATTERN = re.compile(r"\\(?P<meant>[!-/:-@\[-`{-~])|[*`]+|<[^>]+>")
 
-_MAX_INTERNED = 1000
+_MAX_INTERNED_TEXTS = 1000
 
 
 class _MarkdownOutline:
     def __init__(self) -> None:
         self.found = OutlineBuilder()
-        self.fence = b""
-        self.code: FoundSymbol | None = None
+        self.open_fence = b""
+        self.open_code_block: FoundSymbol | None = None
         """The open code block, which continues up to its closing fence."""
-        self.paragraph: tuple[int, int, bytes] | None = None
+        self.last_paragraph: tuple[int, int, bytes] | None = None
         """The previous line, if its underline can make it a heading."""
-        self.said: dict[str, str] = {}
+        self.interned_texts: dict[str, str] = {}
 
-    def intern(self, text: str) -> str:
+    def intern_text(self, text: str) -> str:
         """Returns one shared copy of a heading or language name that occurs repeatedly, to save memory."""
-        if len(self.said) < _MAX_INTERNED:
-            return self.said.setdefault(text, text)
-        return self.said.get(text, text)
+        if len(self.interned_texts) < _MAX_INTERNED_TEXTS:
+            return self.interned_texts.setdefault(text, text)
+        return self.interned_texts.get(text, text)
 
     def add_heading(self, level: int, name: str, row: int, start: int) -> None:
-        signature = self.intern("#" * level + " " + name)
-        self.found.open_symbol(level, self.intern(name), "heading", row, start, signature)
+        signature = self.intern_text("#" * level + " " + name)
+        self.found.open_symbol(level, self.intern_text(name), "heading", row, start, signature)
 
     def begin_code(self, row: int, start: int, mark: bytes, info: bytes) -> None:
-        words = decode_line(info, 60).strip("{} ")
-        name = self.intern(words.split()[0].rstrip(",")) if words else "code"
-        self.fence = mark
-        self.code = self.found.add_leaf(name, "code", row, start, name if words == name else words)
+        words = decode_and_shorten_line(info, 60).strip("{} ")
+        name = self.intern_text(words.split()[0].rstrip(",")) if words else "code"
+        self.open_fence = mark
+        self.open_code_block = self.found.add_leaf_symbol(
+            name, "code", row, start, name if words == name else words
+        )
 
     def end_code(self, row: int) -> None:
-        if self.code is not None:
-            self.code.end_row = row
-        self.fence, self.code = b"", None
+        if self.open_code_block is not None:
+            self.open_code_block.end_row = row
+        self.open_fence, self.open_code_block = b"", None
 
 
-def plain_heading(text: str) -> str:
+def strip_heading_markup(text: str) -> str:
     """Removes the marks of emphasis, links and HTML from a Markdown heading."""
-    text = _LINK_PATTERN.sub(r"\1", text)
+    text = _MARKDOWN_LINK_PATTERN.sub(r"\1", text)
     pieces: list[str] = []
     at = 0
     for code in _INLINE_CODE_PATTERN.finditer(text):
-        pieces += _without_markup(text[at : code.start()]), code[2]
+        pieces += _strip_markup(text[at : code.start()]), code[2]
         at = code.end()
-    pieces.append(_without_markup(text[at:]))
+    pieces.append(_strip_markup(text[at:]))
     return (" ".join("".join(pieces).split()) or text)[:160]
 
 
-def _without_markup(text: str) -> str:
-    return unescape(_MARKUP_PATTERN.sub(lambda match: match["meant"] or "", text))
+def _strip_markup(text: str) -> str:
+    return unescape(_MARKDOWN_MARKUP_PATTERN.sub(lambda match: match["meant"] or "", text))
 
 
 def scan_markdown(source: bytes, watch: Deadline) -> ScanResult:
     state = _MarkdownOutline()
     row = -1
-    matter_end = _front_matter(source)
+    matter_end = _find_front_matter_end(source)
     if matter_end:
-        state.found.add_leaf("front matter", "metadata", 0, 0).end_row = matter_end
-    for row, start, line in source_lines(source, watch):
+        state.found.add_leaf_symbol("front matter", "metadata", 0, 0).end_row = matter_end
+    for row, start, line in iterate_source_lines(source, watch):
         if matter_end and row <= matter_end:
             continue
-        _scan_line(state, row, start, line)
+        _scan_markdown_line(state, row, start, line)
     state.end_code(row)
     state.found.close_symbols(0, row)
-    return ScanResult(state.found.drafts)
+    return ScanResult(state.found.symbols)
 
 
-def _scan_line(state: _MarkdownOutline, row: int, start: int, line: bytes) -> None:
+def _scan_markdown_line(state: _MarkdownOutline, row: int, start: int, line: bytes) -> None:
     head = line[:4].lstrip()[:1]
-    if state.fence:
+    if state.open_fence:
         stripped = line.strip().lstrip(b"> ")
-        if stripped.startswith(state.fence) and not stripped.strip(state.fence[:1]):
+        if stripped.startswith(state.open_fence) and not stripped.strip(state.open_fence[:1]):
             state.end_code(row)
         return
-    before, state.paragraph = state.paragraph, None
+    before, state.last_paragraph = state.last_paragraph, None
     if b"```" in line or b"~~~" in line:
         match = _CODE_FENCE_PATTERN.match(line)
         if match is not None and not (match[1].startswith(b"`") and b"`" in match[2]):
@@ -105,18 +107,26 @@ def _scan_line(state: _MarkdownOutline, row: int, start: int, line: bytes) -> No
         match = _ATX_HEADING_PATTERN.match(line)
         if match is not None:
             state.add_heading(
-                len(match[1]), plain_heading(decode_line(match[2] or b"", MAX_NAME_LENGTH)), row, start
+                len(match[1]),
+                strip_heading_markup(decode_and_shorten_line(match[2] or b"", MAX_STORED_NAME_CHARS)),
+                row,
+                start,
             )
             return
     if head in (b"=", b"-") and before is not None and _HEADING_UNDERLINE_PATTERN.match(line):
         level = 1 if head == b"=" else 2
-        state.add_heading(level, plain_heading(decode_line(before[2], MAX_NAME_LENGTH)), before[0], before[1])
+        state.add_heading(
+            level,
+            strip_heading_markup(decode_and_shorten_line(before[2], MAX_STORED_NAME_CHARS)),
+            before[0],
+            before[1],
+        )
         return
     if line.strip() and not _NOT_A_PARAGRAPH_PATTERN.match(line):
-        state.paragraph = before if before is not None else (row, start, line)
+        state.last_paragraph = before if before is not None else (row, start, line)
 
 
-def _front_matter(source: bytes) -> int:
+def _find_front_matter_end(source: bytes) -> int:
     """Returns the last row of a Markdown file's front matter, the YAML between `---` lines at the top; 0 if there is
     none."""
     if not source.startswith((b"---\n", b"---\r\n")):

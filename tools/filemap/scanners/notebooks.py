@@ -5,14 +5,14 @@ Lines are those of the cells' text, as `read` shows a notebook, not those of the
 import re
 
 from tools.filemap.deadline import Deadline
-from tools.filemap.grammar_outline import outline_source
+from tools.filemap.grammar_outline import outline_with_grammar
 from tools.filemap.language_description import FoundSymbol
-from tools.filemap.languages.registry import has_description, language_named
+from tools.filemap.languages.language_registry import has_language_description, language_named
 from tools.filemap.scanners import json, markdown
-from tools.filemap.scanners.result import ScanResult
+from tools.filemap.scanners.scan_result import ScanResult
 from tools.files.notebooks import MAX_NOTEBOOK_BYTES, NotebookCell, parse_notebook
 
-_LINES_NOTE = "the lines are those of the cells' text, as read shows it"
+_NOTEBOOK_LINES_NOTE = "the lines are those of the cells' text, as read shows it"
 _MAGIC_LINE_PATTERN = re.compile(r"^[ \t]*[%!?]", re.M)
 """A line for the notebook or the shell, which no language can parse; it is turned into a comment."""
 
@@ -24,19 +24,19 @@ def scan_notebook(source: bytes, watch: Deadline) -> ScanResult:
     drafts: list[FoundSymbol] = []
     row = 0
     for number, cell in enumerate(notebook.cells, 1):
-        watch.check()
-        _scan_cell(drafts, cell, number, row, notebook.language, watch)
+        watch.raise_if_over()
+        _add_notebook_cell(drafts, cell, number, row, notebook.language, watch)
         row += cell.text.count("\n") + 1
     return ScanResult(
-        drafts=drafts,
+        symbols=drafts,
         title=f"Jupyter notebook ({notebook.language})",
-        notes=(_LINES_NOTE,),
+        notes=(_NOTEBOOK_LINES_NOTE,),
         total_lines=max(1, row),
         parser="tree-sitter",
     )
 
 
-def _scan_cell(
+def _add_notebook_cell(
     drafts: list[FoundSymbol], cell: NotebookCell, number: int, row: int, language: str, watch: Deadline
 ) -> None:
     index = len(drafts)
@@ -52,25 +52,27 @@ def _scan_cell(
         )
     )
     last = cell.source.count("\n")
-    for draft in _outline_cell(cell, language, watch):
+    for draft in _outline_notebook_cell(cell, language, watch):
         draft.start = row + 1 + draft.start_row
         draft.start_row, draft.end_row = (
             row + 1 + min(each, last) for each in (draft.start_row, draft.end_row)
         )
-        draft.lead_row = row + 1 + draft.lead_row if draft.lead_row >= 0 else -1
+        draft.decorator_row = row + 1 + draft.decorator_row if draft.decorator_row >= 0 else -1
         draft.parent = draft.parent + index + 1 if draft.parent >= 0 else index
         drafts.append(draft)
 
 
-def _outline_cell(cell: NotebookCell, language: str, watch: Deadline) -> list[FoundSymbol]:
+def _outline_notebook_cell(cell: NotebookCell, language: str, watch: Deadline) -> list[FoundSymbol]:
     source = cell.source.replace("\r", "")
     if cell.kind == "markdown":
-        found = markdown.scan_markdown(source.encode("utf-8", "replace"), watch).drafts
+        found = markdown.scan_markdown(source.encode("utf-8", "replace"), watch).symbols
         inside = [draft for draft in found if draft.kind == "heading"]
         for draft in inside:
             draft.parent = -1
         return inside
-    if cell.kind != "code" or not has_description(language) or source.lstrip().startswith("%%"):
+    if cell.kind != "code" or not has_language_description(language) or source.lstrip().startswith("%%"):
         return []
     text = _MAGIC_LINE_PATTERN.sub("#", source) if language in ("python", "julia", "r") else source
-    return outline_source(language_named(language), text.encode("utf-8", "replace") + b"\n", watch).drafts
+    return outline_with_grammar(
+        language_named(language), text.encode("utf-8", "replace") + b"\n", watch
+    ).symbols

@@ -6,13 +6,13 @@ from sys import intern
 
 from tools.filemap.deadline import Deadline
 from tools.filemap.language_description import FoundSymbol
-from tools.filemap.one_line_text import MAX_NAME_LENGTH
-from tools.filemap.scanners.lines import RowCounter, decode_line
-from tools.filemap.scanners.result import ScanResult
+from tools.filemap.one_line_text import MAX_STORED_NAME_CHARS
+from tools.filemap.scanners.scan_result import ScanResult
+from tools.filemap.scanners.source_lines import RowCounter, decode_and_shorten_line
 
-_NAME_PART = rb"(?:\[[^\]\n]*\]|\"[^\"\n]*\"|`[^`\n]*`|[\w$#@]+)"
-_NAME = rb"(?:" + _NAME_PART + rb"\s*\.\s*)*" + _NAME_PART
-_STATEMENT_REGEX = (
+_SQL_NAME_PART_REGEX = rb"(?:\[[^\]\n]*\]|\"[^\"\n]*\"|`[^`\n]*`|[\w$#@]+)"
+_SQL_NAME_REGEX = rb"(?:" + _SQL_NAME_PART_REGEX + rb"\s*\.\s*)*" + _SQL_NAME_PART_REGEX
+_SQL_STATEMENT_REGEX = (
     rb"^[ \t]*(?:"
     rb"(?P<create>CREATE|create|Create)\b(?:\s+(?:OR\s+(?:REPLACE|ALTER)|TEMP(?:ORARY)?|GLOBAL|LOCAL|UNLOGGED|UNIQUE|"
     rb"CLUSTERED|NONCLUSTERED|MATERIALIZED|RECURSIVE|FOREIGN|EVENT(?=\s+TRIGGER)|CONSTRAINT|EDITIONABLE|NONEDITIONABLE|"
@@ -21,28 +21,32 @@ _STATEMENT_REGEX = (
     rb"\s+(?P<kind>TABLE|VIEW|FUNCTION|PROCEDURE|PROC|TRIGGER|INDEX|TYPE|SEQUENCE|SCHEMA|DATABASE|EXTENSION|POLICY|"
     rb"DOMAIN|ROLE|USER|PACKAGE(?:\s+BODY)?|RULE|AGGREGATE|OPERATOR|EVENT|SYNONYM|LANGUAGE|PUBLICATION|SUBSCRIPTION|"
     rb"SERVER|COLLATION|CAST|MACRO|STAGE|STREAM|TASK|LOGIN|KEYSPACE)\b"
-    rb"(?:\s+(?:IF\s+NOT\s+EXISTS|CONCURRENTLY|BODY))*\s*(?P<name>" + _NAME + rb")?"
-    rb"|(?P<insert>INSERT\s+(?:OR\s+\w+\s+|IGNORE\s+)?INTO|COPY|REPLACE\s+INTO)\s+(?P<into>" + _NAME + rb")"
+    rb"(?:\s+(?:IF\s+NOT\s+EXISTS|CONCURRENTLY|BODY))*\s*(?P<name>" + _SQL_NAME_REGEX + rb")?"
+    rb"|(?P<insert>INSERT\s+(?:OR\s+\w+\s+|IGNORE\s+)?INTO|COPY|REPLACE\s+INTO)\s+(?P<into>"
+    + _SQL_NAME_REGEX
+    + rb")"
     rb"|(?P<stop>GO|/)[ \t]*\r?$"
     rb")"
 )
-_TOKEN_REGEX = (
-    _STATEMENT_REGEX
+_SQL_TOKEN_REGEX = (
+    _SQL_STATEMENT_REGEX
     + rb"|--[^\n]*|(?P<comment>/\*)|'(?:[^'\\]|''|\\.)*'|(?P<dollar>\$[A-Za-z_]{0,60}\$)|(?P<end>;)"
 )
-_TOKEN_PATTERN = re.compile(
-    _TOKEN_REGEX
+_SQL_TOKEN_PATTERN = re.compile(
+    _SQL_TOKEN_REGEX
     + rb"|\b(?P<word>BEGIN|CASE|END)\b(?P<after>[ \t]+(?:IF|LOOP|WHILE|REPEAT|CASE|TRAN\w*|WORK|CONVERSATION))?",
     re.M | re.I,
 )
-_TOKEN_START = rb"[;'$]|--|/\*|^[ \t]*[CcIiRrGg/]"
-_TOKEN_START_OUTSIDE, _TOKEN_START_IN_ROUTINE = (
-    re.compile(_TOKEN_START, re.M),
-    re.compile(_TOKEN_START + rb"|\b[BbCcEe]", re.M),
+_SQL_TOKEN_START_REGEX = rb"[;'$]|--|/\*|^[ \t]*[CcIiRrGg/]"
+_TOKEN_START_OUTSIDE_ROUTINE_PATTERN, _TOKEN_START_IN_ROUTINE_PATTERN = (
+    re.compile(_SQL_TOKEN_START_REGEX, re.M),
+    re.compile(_SQL_TOKEN_START_REGEX + rb"|\b[BbCcEe]", re.M),
 )
 """Patterns that find the start of tokens quickly. Words that open and close blocks matter only in routines."""
-_ROUTINE_KINDS = frozenset({"function", "procedure", "trigger", "package", "package body", "event", "type"})
-_KINDS = {"proc": "procedure", "materialized view": "view"}
+_SQL_ROUTINE_KINDS = frozenset(
+    {"function", "procedure", "trigger", "package", "package body", "event", "type"}
+)
+_SYMBOL_KIND_BY_SQL_WORD = {"proc": "procedure", "materialized view": "view"}
 _NOT_A_COLUMN_PATTERN = re.compile(
     rb"(?:CONSTRAINT|PRIMARY|FOREIGN|UNIQUE|KEY|INDEX|CHECK|LIKE|EXCLUDE|FULLTEXT|SPATIAL|PERIOD|INHERITS|ON|AND|OR)\b",
     re.I,
@@ -54,10 +58,10 @@ _COLUMN_TYPE_END_PATTERN = re.compile(
     re.I | re.S,
 )
 _SIMPLE_NAME_PATTERN = re.compile(rb"[A-Za-z0-9_.]{1,120}")
-_MAX_TABLE_BYTES = 200_000
-_CHECK_EVERY = 512
-_MAX_CACHED_PART, _MAX_CACHED_COLUMNS = 120, 4_000
-_WINDOW, _OVERLAP, _MAX_TOKEN = 64 * 1024, 1024, 4 * 1024 * 1024
+_MAX_PARSED_TABLE_BYTES = 200_000
+_TOKENS_PER_DEADLINE_CHECK = 512
+_MAX_CACHED_COLUMN_BYTES, _MAX_CACHED_COLUMNS = 120, 4_000
+_SEARCH_WINDOW_BYTES, _SEARCH_OVERLAP_BYTES, _MAX_TOKEN_BYTES = 64 * 1024, 1024, 4 * 1024 * 1024
 """Limits in bytes: a search, which holds the interpreter, covers one window; a token, such as a string, may be
 longer."""
 
@@ -65,8 +69,8 @@ longer."""
 class _SqlOutline:
     def __init__(self, source: bytes) -> None:
         self.source = source
-        self.drafts: list[FoundSymbol] = []
-        self.current = -1
+        self.symbols: list[FoundSymbol] = []
+        self.open_symbol_index = -1
         self.is_routine = False
         self.depth = 0
         self.rows = RowCounter(source)
@@ -75,50 +79,52 @@ class _SqlOutline:
 
     @property
     def is_open_routine(self) -> bool:
-        return self.is_routine and self.current >= 0
+        return self.is_routine and self.open_symbol_index >= 0
 
     def finish(self, at: int) -> None:
-        if self.current >= 0:
-            draft = self.drafts[self.current]
+        if self.open_symbol_index >= 0:
+            draft = self.symbols[self.open_symbol_index]
             draft.end_row = max(draft.start_row, self.rows.row_of(at))
             if draft.kind in ("table", "type"):
-                _add_columns(self, draft, at)
-        self.current, self.depth = -1, 0
+                _add_table_columns(self, draft, at)
+        self.open_symbol_index, self.depth = -1, 0
 
 
 def scan_sql(source: bytes, watch: Deadline) -> ScanResult:
     state = _SqlOutline(source)
     at = 0
-    for number, match in enumerate(_iterate_tokens(state, watch)):
-        if number % _CHECK_EVERY == 0:
-            watch.check()
-        _handle_token(state, match)
+    for number, match in enumerate(_iterate_sql_tokens(state, watch)):
+        if number % _TOKENS_PER_DEADLINE_CHECK == 0:
+            watch.raise_if_over()
+        _handle_sql_token(state, match)
         at = match.end()
-    if state.current >= 0:
+    if state.open_symbol_index >= 0:
         state.finish(max(at, len(source.rstrip()) if len(source) < 1_000_000 else at))
-    return ScanResult(state.drafts)
+    return ScanResult(state.symbols)
 
 
-def _iterate_tokens(state: _SqlOutline, watch: Deadline) -> Iterator[re.Match[bytes]]:
+def _iterate_sql_tokens(state: _SqlOutline, watch: Deadline) -> Iterator[re.Match[bytes]]:
     """Yields the tokens of SQL statements, outside of comments, strings and dollar-quoted bodies."""
     source = state.source
     at, length = 0, len(source)
     while at < length:
-        search = (_TOKEN_START_IN_ROUTINE if state.is_open_routine else _TOKEN_START_OUTSIDE).search
-        first = search(source, at, at + _WINDOW)
+        search = (
+            _TOKEN_START_IN_ROUTINE_PATTERN if state.is_open_routine else _TOKEN_START_OUTSIDE_ROUTINE_PATTERN
+        ).search
+        first = search(source, at, at + _SEARCH_WINDOW_BYTES)
         if first is None:
-            watch.check()
-            at += _WINDOW - _OVERLAP
+            watch.raise_if_over()
+            at += _SEARCH_WINDOW_BYTES - _SEARCH_OVERLAP_BYTES
             continue
-        match = _TOKEN_PATTERN.match(source, first.start(), first.start() + _MAX_TOKEN)
+        match = _SQL_TOKEN_PATTERN.match(source, first.start(), first.start() + _MAX_TOKEN_BYTES)
         if match is None:
             at = max(first.start() + 1, first.end() - 1)
             continue
         yield match
-        at = _position_after(source, match, match.end())
+        at = _position_after_token(source, match, match.end())
 
 
-def _position_after(source: bytes, match: re.Match[bytes], at: int) -> int:
+def _position_after_token(source: bytes, match: re.Match[bytes], at: int) -> int:
     """Returns the position after the SQL comment, string or quoted body that a token begins."""
     if match.lastgroup == "end":
         return at
@@ -130,11 +136,11 @@ def _position_after(source: bytes, match: re.Match[bytes], at: int) -> int:
         end = source.find(tag, at)
         return end + len(tag) if end >= 0 else at
     if match["insert"] and match["insert"][:4].upper() == b"COPY":
-        return _end_of_copy(source, at)
+        return _find_end_of_copy_data(source, at)
     return at
 
 
-def _end_of_copy(source: bytes, at: int) -> int:
+def _find_end_of_copy_data(source: bytes, at: int) -> int:
     r"""Returns the end of the data rows after SQL's `COPY … FROM stdin;`, a line `\.`."""
     line_end = source.find(b"\n", at)
     if line_end < 0 or b"stdin" not in source[at:line_end].lower():
@@ -143,15 +149,15 @@ def _end_of_copy(source: bytes, at: int) -> int:
     return end + 3 if end >= 0 else at
 
 
-def _handle_token(state: _SqlOutline, match: re.Match[bytes]) -> None:
+def _handle_sql_token(state: _SqlOutline, match: re.Match[bytes]) -> None:
     group = match.lastgroup
     if group == "end":
-        if state.current >= 0 and state.depth <= 0:
+        if state.open_symbol_index >= 0 and state.depth <= 0:
             state.finish(match.start())
     elif match["kind"]:
         _add_created_object(state, match)
     elif match["into"]:
-        if not state.is_routine or state.current < 0:
+        if not state.is_routine or state.open_symbol_index < 0:
             _add_inserted_rows(state, match)
     elif match["stop"]:
         state.finish(match.start() - 1)
@@ -164,66 +170,66 @@ def _handle_token(state: _SqlOutline, match: re.Match[bytes]) -> None:
 
 
 def _add_created_object(state: _SqlOutline, match: re.Match[bytes]) -> None:
-    if state.current >= 0 and state.is_routine and state.depth > 0 and match[0][:1] in b" \t":
+    if state.open_symbol_index >= 0 and state.is_routine and state.depth > 0 and match[0][:1] in b" \t":
         return
     source = state.source
     begin = match.start("create")
-    if state.current >= 0:
+    if state.open_symbol_index >= 0:
         last = len(source[max(0, begin - 4000) : begin].rstrip())
         state.finish(max(0, begin - 4000) + last)
     kind = " ".join(match["kind"].decode("ascii", "replace").lower().split())
-    kind = _KINDS.get(kind, kind)
-    name = _unquoted_name(match["name"]) if match["name"] else ""
+    kind = _SYMBOL_KIND_BY_SQL_WORD.get(kind, kind)
+    name = _strip_sql_quotes(match["name"]) if match["name"] else ""
     if kind == "index" and name.upper() == "ON":
         name = ""
     line_end = source.find(b"\n", match.end())
     head = source[begin : line_end if line_end >= 0 else len(source)]
     row = state.rows.row_of(begin)
-    state.current = len(state.drafts)
-    state.is_routine = kind in _ROUTINE_KINDS
+    state.open_symbol_index = len(state.symbols)
+    state.is_routine = kind in _SQL_ROUTINE_KINDS
     state.depth = 1 if kind.startswith("package") else 0
-    signature = decode_line(head, 140).split(" AS $")[0].rstrip(" (;{")
-    state.drafts.append(FoundSymbol(name or kind, kind, begin, row, row, signature=signature))
+    signature = decode_and_shorten_line(head, 140).split(" AS $")[0].rstrip(" (;{")
+    state.symbols.append(FoundSymbol(name or kind, kind, begin, row, row, signature=signature))
 
 
 def _add_inserted_rows(state: _SqlOutline, match: re.Match[bytes]) -> None:
     """Adds the rows that a dump inserts into a table as one symbol."""
-    name = _unquoted_name(match["into"])
+    name = _strip_sql_quotes(match["into"])
     row = state.rows.row_of(match.start())
     known = state.data.get(name)
-    if known is None or state.drafts[-1] is not known:
+    if known is None or state.symbols[-1] is not known:
         known = FoundSymbol(name=name, kind="data", start=match.start(), start_row=row, end_row=row)
         state.data[name] = known
-        state.drafts.append(known)
+        state.symbols.append(known)
     state.finish(match.start())
-    state.current = len(state.drafts) - 1
+    state.open_symbol_index = len(state.symbols) - 1
     state.is_routine = False
     known.node_type = str(int(known.node_type or 0) + 1)
     known.signature = f"{known.node_type} statements" if known.node_type != "1" else ""
 
 
-def _unquoted_name(name: bytes) -> str:
+def _strip_sql_quotes(name: bytes) -> str:
     if _SIMPLE_NAME_PATTERN.fullmatch(name):
         return name.decode("ascii")
-    text = decode_line(name, MAX_NAME_LENGTH)
+    text = decode_and_shorten_line(name, MAX_STORED_NAME_CHARS)
     return ".".join(part.strip().strip('[]"`') for part in text.split("."))
 
 
-def _add_columns(state: _SqlOutline, draft: FoundSymbol, end: int) -> None:
+def _add_table_columns(state: _SqlOutline, draft: FoundSymbol, end: int) -> None:
     source = state.source
     opened = source.find(b"(", draft.start, min(end, draft.start + 2000))
-    if opened < 0 or end - opened > _MAX_TABLE_BYTES:
+    if opened < 0 or end - opened > _MAX_PARSED_TABLE_BYTES:
         return
     body = source[opened + 1 : end]
     row = draft.start_row + source.count(b"\n", draft.start, opened)
-    parent, drafts, known = state.current, state.drafts, state.columns
+    parent, drafts, known = state.open_symbol_index, state.symbols, state.columns
     at = counted = 0
-    for part in _split_columns(body):
+    for part in _split_column_list(body):
         # Tables repeat the same columns: each is parsed once, and each word is stored once.
         column = known.get(part)
         if column is None:
-            column = _parse_column(part)
-            if len(part) <= _MAX_CACHED_PART and len(known) < _MAX_CACHED_COLUMNS:
+            column = _parse_table_column(part)
+            if len(part) <= _MAX_CACHED_COLUMN_BYTES and len(known) < _MAX_CACHED_COLUMNS:
                 known[part] = column
         name, kind, before = column
         if name:
@@ -234,19 +240,19 @@ def _add_columns(state: _SqlOutline, draft: FoundSymbol, end: int) -> None:
         at += len(part) + 1
 
 
-def _parse_column(part: bytes) -> tuple[str, str, int]:
+def _parse_table_column(part: bytes) -> tuple[str, str, int]:
     """Parses a column of an SQL table: returns its name, type and the position of the name; None for a constraint."""
     column = _COLUMN_PATTERN.match(part)
     if column is None or _NOT_A_COLUMN_PATTERN.match(column[1]):
         return "", "", 0
-    kind = intern(_COLUMN_TYPE_END_PATTERN.sub("", decode_line(column[2], 80)).rstrip(" ,;"))
-    return intern(_unquoted_name(column[1])), kind, column.start(1)
+    kind = intern(_COLUMN_TYPE_END_PATTERN.sub("", decode_and_shorten_line(column[2], 80)).rstrip(" ,;"))
+    return intern(_strip_sql_quotes(column[1])), kind, column.start(1)
 
 
 _COLUMN_SEPARATOR_PATTERN = re.compile(rb"[(),]|'(?:[^']|'')*'|--[^\n]*|/\*[^/]{0,4000}\*/")
 
 
-def _split_columns(body: bytes) -> list[bytes]:
+def _split_column_list(body: bytes) -> list[bytes]:
     """Splits the column list of an SQL table at commas outside of brackets, up to the bracket that ends the list."""
     parts: list[bytes] = []
     depth = at = 0

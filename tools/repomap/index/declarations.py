@@ -7,32 +7,32 @@ import re
 from collections.abc import Sequence
 from itertools import compress
 
-_KEYWORD_TEXT = """
+_DECLARATION_KEYWORD_TEXT = """
 class interface struct enum union trait impl protocol extension namespace module object record type typedef typealias
 func function fun fn def defp defmodule defmacro defun defn sub proc procedure macro macro_rules mod package define
 instance newtype data library contract event modifier actor message service rpc
 """
-_KEYWORDS = frozenset(_KEYWORD_TEXT.split())
+_DECLARATION_KEYWORDS = frozenset(_DECLARATION_KEYWORD_TEXT.split())
 """Words before a declared name, in any language."""
-_MAX_WORDS_AFTER_KEYWORD = {("go", "func"): 3, ("ruby", "def"): 2, ("elixir", "defmodule"): 3}
+_WORDS_AFTER_KEYWORD = {("go", "func"): 3, ("ruby", "def"): 2, ("elixir", "defmodule"): 3}
 """How many words after the keyword may belong to the name: `func (s *Server) Start`, `def self.start`."""
 _BRACE_LANGUAGE_TEXT = """
 c cpp cuda objc objcpp java csharp javascript jsx typescript tsx vue svelte dart php solidity kotlin
 """
 _BRACE_LANGUAGES = frozenset(_BRACE_LANGUAGE_TEXT.split())
 _TYPED_LANGUAGES = frozenset(("c", "cpp", "cuda", "java", "csharp"))
-_BRACED_FUNCTION = re.compile(
+_BRACED_FUNCTION_PATTERN = re.compile(
     r"""^(?=[^;\n=(]*+\([^;\n=]*+$)[ \t]*+(?:[\w<>,.*&:\[\]~?@$]++[ \t]++){0,7}[*&]*+(?P<name>[\w$~:]++)
     [ \t]*+\((?:[^;\n=]*[{,(]|[^;\n=]*\)(?:[ \t]+\w+){0,3})[ \t]*$""",
     re.MULTILINE | re.VERBOSE,
 )
 """Possessive, so that no line takes long. What is ahead of most lines, a semicolon, ends the search at once."""
-_ASSIGNED_NAME = re.compile(
+_ASSIGNED_NAME_PATTERN = re.compile(
     r"""^(?:export[ \t]+)?(?:const|let|var)[ \t]+([\w$]+)
     |^[ \t]*([\w$.]+)[ \t]*[:=][ \t]*(?:async\b[ \t]*)?(?:function\b|\([^()\n]*\)[ \t]*=>)""",
     re.MULTILINE | re.VERBOSE,
 )
-_OTHER_DECLARATION_PATTERNS = {
+_DECLARATION_PATTERN_BY_LANGUAGE = {
     "haskell": re.compile(r"^[ \t]*([\w']+)(?:[ \t]*,[ \t]*[\w']+)*[ \t]*::", re.MULTILINE),
     "r": re.compile(r"^[ \t]*([\w.]+)[ \t]*(?:<-|=)[ \t]*function\b", re.MULTILINE),
     "bash": re.compile(r"^[ \t]*([\w-]+)[ \t]*\(\)", re.MULTILINE),
@@ -48,16 +48,16 @@ assert synchronized using lock fixed super this
 _RESERVED_WORDS = frozenset(_RESERVED_WORD_TEXT.split())
 
 
-def declared_names(language: str | None, text: str, words: Sequence[str]) -> list[str]:
+def find_declared_names(language: str | None, text: str, words: Sequence[str]) -> list[str]:
     """Returns the names that a source text probably declares; `words` are all its words, in order."""
     found: list[str] = []
-    for at in compress(range(len(words)), map(_KEYWORDS.__contains__, words)):
-        found += words[at + 1 : at + 1 + _MAX_WORDS_AFTER_KEYWORD.get((language or "", words[at]), 1)]
+    for at in compress(range(len(words)), map(_DECLARATION_KEYWORDS.__contains__, words)):
+        found += words[at + 1 : at + 1 + _WORDS_AFTER_KEYWORD.get((language or "", words[at]), 1)]
     if language in _BRACE_LANGUAGES:
-        found += (name for name in _BRACED_FUNCTION.findall(text) if name not in _RESERVED_WORDS)
+        found += (name for name in _BRACED_FUNCTION_PATTERN.findall(text) if name not in _RESERVED_WORDS)
         if language not in _TYPED_LANGUAGES:
-            found += (one or other for one, other in _ASSIGNED_NAME.findall(text))
-    pattern = _OTHER_DECLARATION_PATTERNS.get(language or "")
+            found += (one or other for one, other in _ASSIGNED_NAME_PATTERN.findall(text))
+    pattern = _DECLARATION_PATTERN_BY_LANGUAGE.get(language or "")
     if pattern is not None:
         found += (match[match.lastindex or 0] for match in pattern.finditer(text))
     return found

@@ -15,48 +15,46 @@ from typing import Literal, Self
 
 import msgspec
 
-from tools.repomap.index.outlining import (
-    blob_id,
-    file_state,
-    index_file,
-    index_words,
-    outline_file,
-    path_only_record,
+from tools.repomap.index.file_records import (
+    compute_git_blob_id,
+    make_complete_record,
+    make_outline_record,
+    make_path_only_record,
+    make_word_record,
+    read_file_state,
 )
-from tools.repomap.index.store import FileRecord
+from tools.repomap.index.index_store import FileRecord
 
 _FILES_PER_TASK = 25
 """Files per task."""
 MIN_POOL_FILES = 2 * _FILES_PER_TASK
 """Fewer files are indexed sooner than processes have started."""
 _MAX_KILLED_PROCESSES = 100
-_MAX_PROCESSES = 4
+_MAX_POOL_PROCESSES = 4
 _RECORDS_DECODER = msgspec.msgpack.Decoder(list[FileRecord])
 
 MadeRecords = Generator[tuple[list[FileRecord], int]]
 """Records, and how many files they were asked for."""
-BatchWork = Callable[[Path, Sequence[str]], bytes]
+IndexBatch = Callable[[Path, Sequence[str]], bytes]
 """Runs in a process of the pool; the result is packed, because pickling many small values takes seven times as long."""
 
 
-def index_files_completely(root: Path, paths: Sequence[str]) -> bytes:
+def pack_complete_records(root: Path, paths: Sequence[str]) -> bytes:
     """Makes complete records."""
-    return _packed_records(root, paths, index_file)
+    return _pack_records(root, paths, make_complete_record)
 
 
-def index_words_of_files(root: Path, paths: Sequence[str]) -> bytes:
+def pack_word_records(root: Path, paths: Sequence[str]) -> bytes:
     """Makes records without outlines."""
-    return _packed_records(root, paths, index_words)
+    return _pack_records(root, paths, make_word_record)
 
 
-def outline_files(root: Path, paths: Sequence[str]) -> bytes:
+def pack_outline_records(root: Path, paths: Sequence[str]) -> bytes:
     """Makes records without words."""
-    return _packed_records(root, paths, outline_file)
+    return _pack_records(root, paths, make_outline_record)
 
 
-def _packed_records(
-    root: Path, paths: Sequence[str], work: Callable[[Path, str], FileRecord | None]
-) -> bytes:
+def _pack_records(root: Path, paths: Sequence[str], work: Callable[[Path, str], FileRecord | None]) -> bytes:
     return msgspec.msgpack.encode([made for path in paths if (made := work(root, path)) is not None])
 
 
@@ -66,8 +64,8 @@ class IndexingPool:
     def __init__(self, root: Path, processes: int | None = None) -> None:
         """Uses as many processes as there are processors, up to four, unless `processes` says otherwise."""
         self._root = root
-        self._count = processes or min(_MAX_PROCESSES, os.cpu_count() or 2)
-        self._started: ProcessPoolExecutor | None = None
+        self._process_count = processes or min(_MAX_POOL_PROCESSES, os.cpu_count() or 2)
+        self._running_executor: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -79,15 +77,15 @@ class IndexingPool:
         """Starts the processes now, from this process with its modules, which halves their start. Only for a process
         without threads that has no store open."""
         if sys.platform == "linux":
-            self._started = self._start_pool("fork")
-            self._started.submit(int)  # the first task starts all processes
+            self._running_executor = self._start_pool("fork")
+            self._running_executor.submit(int)  # the first task starts all processes
 
-    def index_files(self, paths: Sequence[str], work: BatchWork) -> MadeRecords:
+    def index_files(self, paths: Sequence[str], work: IndexBatch) -> MadeRecords:
         """Yields the records of all files. If it is closed early, the pool ends."""
         batches = deque(paths[at : at + _FILES_PER_TASK] for at in range(0, len(paths), _FILES_PER_TASK))
         deaths = 0
         while batches:
-            lost = yield from self._run_until_process_dies(batches, 3 * self._count, work)
+            lost = yield from self._run_until_process_dies(batches, 3 * self._process_count, work)
             deaths += bool(lost)
             alone: deque[Sequence[str]] = deque([path] for batch in lost for path in batch)
             while alone:
@@ -101,10 +99,10 @@ class IndexingPool:
                     alone.clear()
                 deaths += bool(died)
                 for path in (path for batch in died for path in batch):
-                    yield [one for one in [self._path_only_record(path)] if one is not None], 1
+                    yield [one for one in [self._make_path_only_record(path)] if one is not None], 1
 
     def _run_until_process_dies(
-        self, batches: deque[Sequence[str]], ahead: int, work: BatchWork
+        self, batches: deque[Sequence[str]], ahead: int, work: IndexBatch
     ) -> Generator[tuple[list[FileRecord], int], None, list[Sequence[str]]]:
         """Processes batches, `ahead` at once, until all are done or a process dies; returns the batches that may have
         killed it."""
@@ -112,7 +110,7 @@ class IndexingPool:
         try:
             while batches or waiting:
                 while batches and len(waiting) < ahead:
-                    waiting.append((batches[0], self._executor.submit(work, self._root, batches[0])))
+                    waiting.append((batches[0], self._get_executor.submit(work, self._root, batches[0])))
                     batches.popleft()
                 made = _RECORDS_DECODER.decode(waiting[0][1].result())
                 yield made, len(waiting.popleft()[0])
@@ -129,35 +127,39 @@ class IndexingPool:
         return []
 
     @property
-    def _executor(self) -> ProcessPoolExecutor:
-        if self._started is None:
+    def _get_executor(self) -> ProcessPoolExecutor:
+        if self._running_executor is None:
             # The store is open here, and no other process may have it.
-            self._started = self._start_pool("spawn")
-        return self._started
+            self._running_executor = self._start_pool("spawn")
+        return self._running_executor
 
     def _start_pool(self, method: Literal["fork", "spawn"]) -> ProcessPoolExecutor:
         context = multiprocessing.get_context(method)
-        return ProcessPoolExecutor(self._count, mp_context=context, initializer=_exit_with_parent)
+        return ProcessPoolExecutor(
+            self._process_count, mp_context=context, initializer=_exit_when_parent_dies
+        )
 
     def _stop_processes(self, *, is_waited_for: bool = True) -> None:
-        if self._started is not None:
-            self._started.shutdown(wait=is_waited_for, cancel_futures=True)
-            self._started = None
+        if self._running_executor is not None:
+            self._running_executor.shutdown(wait=is_waited_for, cancel_futures=True)
+            self._running_executor = None
 
-    def _path_only_record(self, path: str) -> FileRecord | None:
+    def _make_path_only_record(self, path: str) -> FileRecord | None:
         """Returns the record of a file that kills processes: the words of its path, unless others are stored, and an
         empty outline."""
-        state = file_state(self._root, path)
+        state = read_file_state(self._root, path)
         if state is None:
             return None
-        return msgspec.structs.replace(path_only_record(path, state), blob=blob_id(self._root, path))
+        return msgspec.structs.replace(
+            make_path_only_record(path, state), git_blob_id=compute_git_blob_id(self._root, path)
+        )
 
 
 def _has_result(future: "Future[bytes]") -> bool:
     return future.done() and future.exception() is None
 
 
-def _exit_with_parent() -> None:
+def _exit_when_parent_dies() -> None:
     """Ends a process of the pool when its parent is killed; otherwise it would wait for work for ever."""
     parent = multiprocessing.parent_process()
     assert parent is not None

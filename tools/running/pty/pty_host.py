@@ -10,12 +10,12 @@ class PtyProgram(msgspec.Struct, frozen=True, kw_only=True):
     """A running interactive command, as its view controls it. Everything may be called from the event loop."""
 
     title: str
-    send: Callable[[bytes], None]
+    send_keys: Callable[[bytes], None]
     """Sends keys that the user pressed, encoded as a terminal would."""
-    resize: Callable[[int, int], None]
+    resize_terminal: Callable[[int, int], None]
     """Sets columns and rows."""
     kill: Callable[[], None]
-    is_own: bool = False
+    is_started_by_user: bool = False
     """Whether the user started it, and not the model."""
 
 

@@ -15,21 +15,21 @@ import msgspec
 
 from tools.files.atomic_replacement import write_all
 from tools.limits import truncate_tail
-from tools.running.commands import (
-    CommandOutcome,
-    RunningCommand,
-    apply_shell_settings,
-    start_process,
-    watch_files,
-    with_box,
-)
 from tools.running.pty.pty_host import PtyHost, PtyProgram
 from tools.running.rolling_output import OutputSnapshot, RollingOutput
-from tools.running.shell import SpawnPlan
+from tools.running.running_command import (
+    CommandOutcome,
+    RunningCommand,
+    add_sandbox_policy,
+    apply_shell_settings,
+    start_command_process,
+    watch_command_files,
+)
+from tools.running.shell_settings import SpawnPlan
 from tools.text import escape_controls
 from tools.workspace import Workspace
 
-_TERMINAL_TYPE: Final = "xterm-256color"
+_TERM_VARIABLE: Final = "xterm-256color"
 
 
 async def run_in_terminal(
@@ -45,21 +45,27 @@ async def run_in_terminal(
     """Runs a command in a terminal overlay until it ends; the final screen is its output. The caller holds
     `workspace.terminal_turn`, because there is only one overlay."""
     command = await apply_shell_settings(workspace, plan)
-    command = msgspec.structs.replace(command, environment={**command.environment, "TERM": _TERMINAL_TYPE})
-    command = await with_box(workspace, command, call_id)
+    command = msgspec.structs.replace(command, environment={**command.environment, "TERM": _TERM_VARIABLE})
+    command = await add_sandbox_policy(workspace, command, call_id)
     if command.box is not None:
         seen_box = msgspec.structs.replace(command.box, has_terminal=True)
         command = msgspec.structs.replace(command, box=seen_box)
-    watched = await watch_files(workspace, call_id, "bash", command)
+    watched = await watch_command_files(workspace, call_id, "bash", command)
     seen = await asyncio.to_thread(workspace.guard.snapshot_before, command.box)
     master, slave = os.openpty()
     hands = _TerminalInput(os.dup(master))
     aborted = asyncio.Event()
-    program = PtyProgram(title=title, send=hands.send, resize=hands.resize, kill=aborted.set, is_own=is_own)
+    program = PtyProgram(
+        title=title,
+        send_keys=hands.send,
+        resize_terminal=hands.resize,
+        kill=aborted.set,
+        is_started_by_user=is_own,
+    )
     view = host.open(program)
     try:
-        _set_size(master, *view.size)
-        process = await start_process(workspace, command, slave, terminal=slave)
+        _set_terminal_size(master, *view.size)
+        process = await start_command_process(workspace, command, slave, terminal=slave)
     except BaseException:
         os.close(master)
         hands.close()
@@ -72,17 +78,17 @@ async def run_in_terminal(
     output = RollingOutput(workspace.artifacts, "pty", workspace.mask_output)
     running = RunningCommand(workspace, process, output, watched, command=command, seen=seen)
     running.read_output(master, on_data=view.feed)
-    killing = asyncio.ensure_future(_kill_when_set(aborted, running))
+    killing = asyncio.ensure_future(_kill_when_event_set(aborted, running))
     try:
         outcome = await _finish_or_abort(running, timeout)
     finally:
         killing.cancel()
         hands.close()
         text = view.close()
-    return msgspec.structs.replace(outcome, output=_final_screen(outcome.output, text))
+    return msgspec.structs.replace(outcome, output=_replace_output_by_screen(outcome.output, text))
 
 
-async def _kill_when_set(asked: asyncio.Event, running: RunningCommand) -> None:
+async def _kill_when_event_set(asked: asyncio.Event, running: RunningCommand) -> None:
     await asked.wait()
     running.kill()
 
@@ -95,7 +101,7 @@ async def _finish_or_abort(running: RunningCommand, timeout: float | None) -> Co
         return await running.abort(finishing)
 
 
-def _final_screen(written: OutputSnapshot, text: str) -> OutputSnapshot:
+def _replace_output_by_screen(written: OutputSnapshot, text: str) -> OutputSnapshot:
     """Returns the output as it stands on the terminal at the end, instead of everything that was written."""
     shown = truncate_tail(escape_controls(text))
     if shown.truncated:
@@ -109,22 +115,22 @@ class _TerminalInput:
 
     def __init__(self, terminal: int) -> None:
         self._terminal = terminal
-        self._wanted: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        threading.Thread(target=self._copy_input, daemon=True, name="bayou-keys").start()
+        self._pending_writes: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        threading.Thread(target=self._write_pending_input, daemon=True, name="bayou-keys").start()
 
     def send(self, data: bytes) -> None:
         if data:
-            self._wanted.put(functools.partial(write_all, self._terminal, data))
+            self._pending_writes.put(functools.partial(write_all, self._terminal, data))
 
     def resize(self, columns: int, rows: int) -> None:
-        self._wanted.put(functools.partial(_set_size, self._terminal, columns, rows))
+        self._pending_writes.put(functools.partial(_set_terminal_size, self._terminal, columns, rows))
 
     def close(self) -> None:
-        self._wanted.put(None)
+        self._pending_writes.put(None)
 
-    def _copy_input(self) -> None:
+    def _write_pending_input(self) -> None:
         try:
-            while (action := self._wanted.get()) is not None:
+            while (action := self._pending_writes.get()) is not None:
                 try:
                     action()
                 except OSError:
@@ -133,5 +139,5 @@ class _TerminalInput:
             os.close(self._terminal)
 
 
-def _set_size(terminal: int, columns: int, rows: int) -> None:
+def _set_terminal_size(terminal: int, columns: int, rows: int) -> None:
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

@@ -83,12 +83,12 @@ _INTERACTIVE_WITHOUT_ARGUMENTS = frozenset(
 _NON_INTERACTIVE_FLAGS = frozenset(
     ("-c", "-e", "-m", "-f", "-V", "--version", "--help", "-h", "-l", "--list")
 )
-_WRAPPERS = frozenset(("env", "command", "exec", "nice", "time", "nohup", "stdbuf"))
+_COMMAND_WRAPPERS = frozenset(("env", "command", "exec", "nice", "time", "nohup", "stdbuf"))
 _ASSIGNMENT_PATTERN = late(r"[A-Za-z_]\w*=.*")
 _COMMAND_SEPARATORS = frozenset((";", "&&", "||", "|", "&", "(", ")", "\n", ";;", "|&"))
 
 
-def wants_terminal(command: str) -> bool:
+def needs_terminal(command: str) -> bool:
     """Returns whether a command needs a terminal. False also if the command cannot be parsed, or its output is
     redirected."""
     if "<<" in command or "`" in command:
@@ -114,7 +114,7 @@ def wants_terminal(command: str) -> bool:
 def _is_interactive(words: Sequence[str], *, is_fed: bool, leads_on: bool) -> bool:
     """Returns whether one command of a pipeline is interactive. `is_fed`: its input is piped; `leads_on`: its output is
     piped."""
-    while words and (words[0] in _WRAPPERS or _ASSIGNMENT_PATTERN.fullmatch(words[0])):
+    while words and (words[0] in _COMMAND_WRAPPERS or _ASSIGNMENT_PATTERN.fullmatch(words[0])):
         words = words[1:]
     if not words or any(word in (">", ">>", "<") for word in words):
         return False
@@ -137,7 +137,7 @@ def _is_interactive(words: Sequence[str], *, is_fed: bool, leads_on: bool) -> bo
     return name in _INTERACTIVE_WITHOUT_ARGUMENTS and not is_fed and not says_what
 
 
-_MESSAGE_FLAGS = frozenset(
+_GIT_NO_EDITOR_FLAGS = frozenset(
     ("-m", "-F", "-C", "--no-edit", "--message", "--file", "--dry-run", "--reuse-message")
 )
 
@@ -157,7 +157,7 @@ def _is_interactive_git(rest: Sequence[str]) -> bool:
         case "commit":
             has_words = "m" in short or "F" in short or "C" in short
             return asks or not (
-                has_words or any(word.partition("=")[0] in _MESSAGE_FLAGS for word in arguments)
+                has_words or any(word.partition("=")[0] in _GIT_NO_EDITOR_FLAGS for word in arguments)
             )
         case "rebase" | "add" | "checkout" | "restore" | "reset" | "stash" | "clean":
             return asks

@@ -23,23 +23,23 @@ from tools.masking.long_words import LongWords
 from tools.masking.mask import find_shapes
 from tools.operations import CommandLine, RunningProcess
 from tools.patterns import late
-from tools.running.shell import ShellSettings, shell_argv
-from tools.running.user_shell.start_up import (
-    END_MARK,
-    SECTION_MARK,
+from tools.running.shell_settings import ShellSettings, shell_argv
+from tools.running.user_shell.startup_scripts import (
+    REPORT_END_MARK,
+    REPORT_SECTION_MARK,
     STARTUP_FILES,
-    shell_argv_reading,
-    shell_variables_reading,
+    reporting_shell_argv,
+    reporting_shell_variables,
 )
-from tools.running.withheld_variables import child_variables, is_secret_variable
+from tools.running.withheld_variables import is_secret_variable, variables_for_children
 from tools.workspace import Workspace
 
-MAX_SECONDS: Final = 5.0
-MAX_BYTES: Final = 512 * 1024
-_INTERRUPT_GRACE: Final = 1.0
+SNAPSHOT_TIMEOUT: Final = 5.0
+MAX_SNAPSHOT_BYTES: Final = 512 * 1024
+_INTERRUPT_GRACE_SECONDS: Final = 1.0
 """Seconds to write down what there is after the timeout."""
-_MAX_AGE_DAYS: Final = 30
-_REPORT_FILE: Final = "said"
+_MAX_SNAPSHOT_AGE_DAYS: Final = 30
+_REPORT_FILE_NAME: Final = "said"
 _ASSIGNMENT_PATTERN: Final = late(r"\b([A-Za-z_]\w*)=((?:'[^']*'|\"[^\"]*\"|[^\s;&|'\"])+)")
 _ALIAS_PATTERN: Final = late(r"alias (?:-- )?([^=\s]+)=(.*)", re.DOTALL)
 _OPTION_PATTERN: Final = late(r"^(?:shopt -s|set -o|setopt) (\w+)$", re.MULTILINE)
@@ -54,7 +54,7 @@ class ShellSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """Functions with their definitions."""
     options: tuple[str, ...] = ()
     """Enabled options."""
-    taken: float = 0.0
+    taken_at: float = 0.0
     """Time of the snapshot, in seconds since the epoch."""
     problem: str = ""
     """Why the snapshot is empty or incomplete."""
@@ -69,14 +69,14 @@ class UserShell:
         self._folder = folder
         self._home = home
         self._tasks: dict[str, asyncio.Task[ShellSnapshot]] = {}
-        self.known: ShellSnapshot | None = None
+        self.last_snapshot: ShellSnapshot | None = None
 
     async def snapshot(self, shell: str, workspace: Workspace) -> ShellSnapshot:
         making = self._tasks.get(shell)
         if making is None:
             making = self._tasks[shell] = asyncio.ensure_future(self._take_snapshot(shell, workspace))
         known = await asyncio.shield(making)
-        self.known = known
+        self.last_snapshot = known
         return known
 
     async def retake(self, shell: str, workspace: Workspace) -> ShellSnapshot:
@@ -94,24 +94,24 @@ class UserShell:
                 raise ToolError(
                     f"{name or shell} cannot list its aliases and functions; only bash and zsh can"
                 )
-            private = await asyncio.to_thread(_startup_folder, workspace.private_folder, name)
-            late = await self._run(shell, private, workspace)
-            snapshot = await asyncio.to_thread(self._store, name, private, late)
+            private = await asyncio.to_thread(_create_startup_folder, workspace.private_folder, name)
+            late = await self._run_reporting_shell(shell, private, workspace)
+            snapshot = await asyncio.to_thread(self._store_snapshot, name, private, late)
         except (OSError, ToolError) as failure:
             snapshot = ShellSnapshot(problem=str(failure))
         finally:
             if private:
                 shutil.rmtree(private, ignore_errors=True)
-        return msgspec.structs.replace(snapshot, shell=shell, taken=time.time())
+        return msgspec.structs.replace(snapshot, shell=shell, taken_at=time.time())
 
-    def _store(self, name: str, private: str, late: str) -> ShellSnapshot:
+    def _store_snapshot(self, name: str, private: str, late: str) -> ShellSnapshot:
         """Stores what the shell reported as a snapshot file. `late` is the problem after a timeout."""
-        with Path(private, _REPORT_FILE).open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        with Path(private, _REPORT_FILE_NAME).open("rb") as file:
+            data = file.read(MAX_SNAPSHOT_BYTES + 1)
         if not data:
             return ShellSnapshot(problem=late or "its start-up files ended it before it could say anything")
-        if len(data) > MAX_BYTES:
-            return ShellSnapshot(problem=f"it is more than {MAX_BYTES >> 10} KB")
+        if len(data) > MAX_SNAPSHOT_BYTES:
+            return ShellSnapshot(problem=f"it is more than {MAX_SNAPSHOT_BYTES >> 10} KB")
         text, snapshot = _parse_report(data.decode("utf-8", "replace"), name)
         whole = text.encode()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -122,22 +122,22 @@ class UserShell:
         return msgspec.structs.replace(snapshot, file=str(place), problem=problems)
 
     def _delete_old_snapshots(self) -> None:
-        oldest = time.time() - _MAX_AGE_DAYS * 86_400
+        oldest = time.time() - _MAX_SNAPSHOT_AGE_DAYS * 86_400
         for path in self._folder.glob("own-*.sh"):
             with suppress(OSError):
                 if path.stat().st_mtime < oldest:
                     path.unlink()
 
-    async def _run(self, shell: str, private: str, workspace: Workspace) -> str:
+    async def _run_reporting_shell(self, shell: str, private: str, workspace: Workspace) -> str:
         home = str(self._home)
         box = workspace.box_of_start_up(private)
-        variables = shell_variables_reading(
-            private, f"{private}/{_REPORT_FILE}", home, os.environ.get("ZDOTDIR", "")
+        variables = reporting_shell_variables(
+            private, f"{private}/{_REPORT_FILE_NAME}", home, os.environ.get("ZDOTDIR", "")
         )
         command = CommandLine(
-            argv=shell_argv_reading(shell, Path(shell).name, private),
+            argv=reporting_shell_argv(shell, Path(shell).name, private),
             cwd=home,
-            environment={**child_variables(()), **variables, **dict(box.environment if box else ())},
+            environment={**variables_for_children(()), **variables, **dict(box.environment if box else ())},
             box=box,
         )
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -146,26 +146,26 @@ class UserShell:
         finally:
             os.close(nowhere)
         try:
-            if await _wait_for_end(running, MAX_SECONDS):
+            if await _wait_for_shell_end(running, SNAPSHOT_TIMEOUT):
                 return ""
             with suppress(OSError):
                 os.killpg(running.pid, signal.SIGUSR1)
-            await _wait_for_end(running, _INTERRUPT_GRACE)
-            return f"its start-up files took longer than {MAX_SECONDS:g} s"
+            await _wait_for_shell_end(running, _INTERRUPT_GRACE_SECONDS)
+            return f"its start-up files took longer than {SNAPSHOT_TIMEOUT:g} s"
         finally:
             running.kill()
 
 
-def _startup_folder(private_folder: Callable[[str], Path], name: str) -> str:
+def _create_startup_folder(private_folder: Callable[[str], Path], name: str) -> str:
     """Creates a folder with files that replace a shell's start-up files and make it report what it has."""
     folder = str(private_folder("shell"))
     for file, text in STARTUP_FILES[name].items():
         Path(folder, file).write_text(text, encoding="utf-8")
-    Path(folder, _REPORT_FILE).touch(mode=0o600)
+    Path(folder, _REPORT_FILE_NAME).touch(mode=0o600)
     return folder
 
 
-async def _wait_for_end(running: RunningProcess, seconds: float) -> bool:
+async def _wait_for_shell_end(running: RunningProcess, seconds: float) -> bool:
     try:
         await asyncio.wait_for(running.wait(), seconds)
     except TimeoutError:
@@ -175,8 +175,8 @@ async def _wait_for_end(running: RunningProcess, seconds: float) -> bool:
 
 def _parse_report(text: str, shell: str) -> tuple[str, ShellSnapshot]:
     """Parses a shell's report: returns the text that commands will read first, and the snapshot's data."""
-    is_whole = text.endswith(END_MARK)
-    options, *pieces = text.removesuffix(END_MARK).split(SECTION_MARK)
+    is_whole = text.endswith(REPORT_END_MARK)
+    options, *pieces = text.removesuffix(REPORT_END_MARK).split(REPORT_SECTION_MARK)
     if not is_whole and pieces:
         pieces.pop()  # it may be incomplete
     bodies: dict[str, str] = {}
@@ -186,14 +186,14 @@ def _parse_report(text: str, shell: str) -> tuple[str, ShellSnapshot]:
     for piece in pieces:
         kind, _, body = piece.partition("\n")
         matched = _ALIAS_PATTERN.match(body.strip())
-        if _looks_like_secret(body) or (matched and _looks_like_secret(_unquoted(matched[2]))):
+        if _looks_like_secret(body) or (matched and _looks_like_secret(_strip_shell_quotes(matched[2]))):
             left_out += 1
         elif kind.startswith("function "):
             if "builtin autoload -X" not in body:  # zsh has not loaded it
                 bodies[kind.removeprefix("function ")] = body
         elif matched:
             lines.append(body)
-            aliases[matched[1]] = _unquoted(matched[2])
+            aliases[matched[1]] = _strip_shell_quotes(matched[2])
     # An alias would be expanded in the name of a function that is defined after it.
     beginning = "shopt -s expand_aliases\n" if shell == "bash" else ""
     whole = "".join((beginning, "unalias -a\n", options, *bodies.values(), *lines))
@@ -221,7 +221,7 @@ def _looks_like_secret(text: str) -> bool:
     )
 
 
-def _unquoted(text: str) -> str:
+def _strip_shell_quotes(text: str) -> str:
     r"""Removes the quoting of bash and zsh from a word: single quotes, a quote within as `'\''`."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] == "'":
@@ -229,26 +229,26 @@ def _unquoted(text: str) -> str:
     return text
 
 
-async def user_shell_snapshot(
+async def get_user_shell_snapshot(
     workspace: Workspace, settings: ShellSettings, *, is_anew: bool = False
 ) -> ShellSnapshot | None:
     """Returns the snapshot of the user's shell for these settings, if commands use that shell."""
-    if settings.own is None or not workspace.has_local_processes:
+    if settings.user_shell is None or not workspace.has_local_processes:
         return None
     shell = shell_argv(settings, workspace.processes.find_program)[0]
-    take = settings.own.retake if is_anew else settings.own.snapshot
+    take = settings.user_shell.retake if is_anew else settings.user_shell.snapshot
     return await take(shell, workspace)
 
 
-def with_shell_snapshot(snapshot: ShellSnapshot, shell: str, command: str) -> str:
+def prepend_shell_snapshot(snapshot: ShellSnapshot, shell: str, command: str) -> str:
     """Prepends the user's shell definitions to the command."""
     if not snapshot.file:
         return command
-    reads = f". '{_quoted(snapshot.file)}' 2>/dev/null"
+    reads = f". '{_quote_for_shell(snapshot.file)}' 2>/dev/null"
     if Path(shell).name == "zsh":  # it parses the whole text before it runs any of it
-        return f"setopt aliases; {reads}; eval '{_quoted(command)}'"
+        return f"setopt aliases; {reads}; eval '{_quote_for_shell(command)}'"
     return f"{reads}\n{command}"
 
 
-def _quoted(text: str) -> str:
+def _quote_for_shell(text: str) -> str:
     return text.replace("'", "'\\''")

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tools.running.poll_interval import PollInterval
-from tools.running.shell import SpawnPlan, child_environment
-from tools.running.withheld_variables import missing_variables, missing_variables_note, withheld_names
+from tools.running.shell_settings import SpawnPlan, command_environment
+from tools.running.withheld_variables import (
+    find_missing_variables,
+    format_missing_variables_note,
+    withheld_variable_names,
+)
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
-    from tools.running.commands import CommandOutcome
+    from tools.running.running_command import CommandOutcome
 
 
 class UserCommandResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,16 +37,16 @@ async def run_user_command(
     """Runs a user's `!` command in the working directory. Cancelling ends it and returns the output so far. `on_output`
     gets new output at most ten times a second, and may take its time."""
     # Loaded with the first command.
-    from tools.running.commands import start_command  # noqa: PLC0415
-    from tools.running.pty.terminal_wanted import wants_terminal  # noqa: PLC0415
+    from tools.running.pty.terminal_wanted import needs_terminal  # noqa: PLC0415
     from tools.running.rolling_output import NewOutputReader  # noqa: PLC0415
+    from tools.running.running_command import start_command  # noqa: PLC0415
 
-    if workspace.pty_host is not None and wants_terminal(command):
-        return await _in_terminal(command, workspace)
+    if workspace.pty_host is not None and needs_terminal(command):
+        return await _run_in_terminal(command, workspace)
     plan = SpawnPlan(
         command=command,
         cwd=str(workspace.cwd),
-        environment=child_environment(workspace.shell()),
+        environment=command_environment(workspace.shell_settings()),
     )
     running = await start_command(workspace, plan, tool="user")
     finishing = asyncio.ensure_future(running.finish(None))
@@ -50,17 +54,17 @@ async def run_user_command(
     while not finishing.done():
         try:
             await asyncio.wait({finishing}, timeout=pace.seconds)
-            news = shown.take_new()
-            pace.update(bool(news))
+            news = shown.take_new_output()
+            pace.update_interval(bool(news))
             told = on_output(news) if news else None
             if told is not None:
                 await told
         except asyncio.CancelledError:
             await running.abort(finishing)
-    return _result(command, finishing.result(), workspace)
+    return _make_user_command_result(command, finishing.result(), workspace)
 
 
-async def _in_terminal(command: str, workspace: Workspace) -> UserCommandResult:
+async def _run_in_terminal(command: str, workspace: Workspace) -> UserCommandResult:
     """Runs a user's `!` command in a terminal overlay with the user's keys; the final screen is its output."""
     from tools.running.pty.pty_run import run_in_terminal  # noqa: PLC0415  (exists on POSIX only)
 
@@ -68,19 +72,21 @@ async def _in_terminal(command: str, workspace: Workspace) -> UserCommandResult:
     plan = SpawnPlan(
         command=command,
         cwd=str(workspace.cwd),
-        environment=child_environment(workspace.shell(), is_interactive=True),
+        environment=command_environment(workspace.shell_settings(), is_interactive=True),
     )
     async with workspace.terminal_turn:
         outcome = await run_in_terminal(
             workspace, workspace.pty_host, plan, title=command, timeout=None, is_own=True
         )
-    return _result(command, outcome, workspace)
+    return _make_user_command_result(command, outcome, workspace)
 
 
-def _result(command: str, outcome: "CommandOutcome", workspace: Workspace) -> UserCommandResult:
+def _make_user_command_result(
+    command: str, outcome: "CommandOutcome", workspace: Workspace
+) -> UserCommandResult:
     code = outcome.exit_code
     return UserCommandResult(
-        output=_with_missing_variables_note(command, outcome.output.text, workspace, has_failed=bool(code)),
+        output=_add_missing_variables_note(command, outcome.output.text, workspace, has_failed=bool(code)),
         exit_code=128 - code if code is not None and code < 0 else code,
         cancelled=outcome.is_aborted,
         truncated=outcome.output.truncation.truncated,
@@ -89,7 +95,7 @@ def _result(command: str, outcome: "CommandOutcome", workspace: Workspace) -> Us
     )
 
 
-def _with_missing_variables_note(command: str, output: str, workspace: Workspace, *, has_failed: bool) -> str:
-    hidden = withheld_names(os.environ, workspace.shell().passed_names)
-    found = missing_variables(command, output, has_failed=has_failed, names=hidden)
-    return f"{output.rstrip()}\n\n[{missing_variables_note(found)}]".lstrip() if found else output
+def _add_missing_variables_note(command: str, output: str, workspace: Workspace, *, has_failed: bool) -> str:
+    hidden = withheld_variable_names(os.environ, workspace.shell_settings().passed_variable_names)
+    found = find_missing_variables(command, output, has_failed=has_failed, names=hidden)
+    return f"{output.rstrip()}\n\n[{format_missing_variables_note(found)}]".lstrip() if found else output

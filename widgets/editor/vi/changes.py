@@ -2,14 +2,14 @@
 
 import re
 
-from widgets.editor.graphemes import boundary_after
+from widgets.editor.graphemes import grapheme_boundary_after
 from widgets.editor.model import EditorModel, Position, position_after_text, text_between
 from widgets.editor.vi.motion_targets import first_nonblank_column, last_cursor_column
 from widgets.editor.vi.objects import TextRange
 from widgets.editor.vi_register import ViRegister
 
-INDENT = "    "
-_MAX_COUNT = 1_000_000
+SHIFT_INDENT = "    "
+_MAX_PUT_CHARS = 1_000_000
 """The maximum number of characters that a put with a count may insert."""
 
 
@@ -35,8 +35,8 @@ def _copy_to_register(model: EditorModel, on: TextRange) -> None:
     text = text_between(model.lines, on.start, on.end)
     if not text and not on.is_linewise:
         return
-    model.register = ViRegister(text, on.is_linewise)
-    model.kills.kill(text, is_forward=True, joins=False)
+    model.vi_register = ViRegister(text, on.is_linewise)
+    model.kill_ring.add_kill(text, is_forward=True, joins=False)
 
 
 def _delete_range(model: EditorModel, on: TextRange) -> None:
@@ -57,12 +57,12 @@ def _delete_range(model: EditorModel, on: TextRange) -> None:
 
 def _shift_lines(model: EditorModel, first: int, last: int, *, is_out: bool) -> None:
     lines = model.lines[first : last + 1]
-    changed = [_dedent(line) if is_out else (INDENT + line if line else line) for line in lines]
+    changed = [_dedent_line(line) if is_out else (SHIFT_INDENT + line if line else line) for line in lines]
     model.replace((first, 0), (last, len(model.lines[last])), "\n".join(changed))
     model.move_to((first, first_nonblank_column(model.lines[first])))
 
 
-def _dedent(line: str) -> str:
+def _dedent_line(line: str) -> str:
     return line[1:] if line.startswith("\t") else re.sub("^ {1,4}", "", line)
 
 
@@ -78,10 +78,10 @@ def _change_case(model: EditorModel, on: TextRange, verb: str) -> None:
 # -- putting -----------------------------------------------------------------------------------------------
 
 
-def put_register(model: EditorModel, kept: ViRegister, count: int, *, is_after: bool) -> None:
+def put_register_text(model: EditorModel, kept: ViRegister, count: int, *, is_after: bool) -> None:
     if not kept.text and not kept.is_linewise:
         return
-    count = max(1, min(count, _MAX_COUNT // (len(kept.text) + 1)))
+    count = max(1, min(count, _MAX_PUT_CHARS // (len(kept.text) + 1)))
     row, column = model.cursor
     if kept.is_linewise:
         block = "\n".join([kept.text] * count)
@@ -93,7 +93,7 @@ def put_register(model: EditorModel, kept: ViRegister, count: int, *, is_after: 
         model.move_to((row, first_nonblank_column(model.lines[row])))
         return
     text = kept.text * count
-    start = (row, boundary_after(model.lines[row], column) if is_after else column)
+    start = (row, grapheme_boundary_after(model.lines[row], column) if is_after else column)
     model.replace(start, start, text)
     if "\n" in text:
         model.move_to(start)
@@ -128,7 +128,7 @@ def replace_chars(model: EditorModel, char: str, count: int) -> bool:
     for _ in range(count):
         if end >= len(line):
             return False
-        end = boundary_after(line, end)
+        end = grapheme_boundary_after(line, end)
     if char == "\n":
         model.replace((row, column), (row, end), "\n")
         return True
@@ -144,7 +144,7 @@ def replace_selected_chars(model: EditorModel, on: TextRange, char: str) -> None
     for line in text.split("\n"):
         at = count = 0
         while at < len(line):
-            at = boundary_after(line, at)
+            at = grapheme_boundary_after(line, at)
             count += 1
         pieces.append(char * count)
     model.replace(on.start, on.end, "\n".join(pieces))
@@ -157,7 +157,7 @@ def swap_case(model: EditorModel, count: int) -> None:
     line = model.lines[row]
     end = column
     for _ in range(count):
-        end = boundary_after(line, end)
+        end = grapheme_boundary_after(line, end)
     model.replace((row, column), (row, end), line[column:end].swapcase())
     model.move_to((row, end))
 

@@ -4,11 +4,11 @@ from typing import Literal
 
 import msgspec
 
-from widgets.editor.vi.objects import OBJECT_NAMES
+from widgets.editor.vi.objects import TEXT_OBJECT_NAMES
 
-OPERATORS = frozenset(("d", "c", "y", ">", "<", "g~", "gu", "gU"))
+VI_OPERATORS = frozenset(("d", "c", "y", ">", "<", "g~", "gu", "gU"))
 _DOUBLED_OPERATORS = {"g~": ("g~", "~"), "gu": ("gu", "u"), "gU": ("gU", "U")}
-MOTIONS = frozenset((*"hjklwWbBeE0^$G{}%|;,+-_nN*#", "gg", "ge", "gE", "g_", "gj", "gk"))
+VI_MOTIONS = frozenset((*"hjklwWbBeE0^$G{}%|;,+-_nN*#", "gg", "ge", "gE", "g_", "gj", "gk"))
 FIND_COMMANDS = frozenset("fFtT")
 SEARCH_COMMANDS = frozenset("/?")
 """Commands that are followed by a search text and Enter."""
@@ -16,7 +16,7 @@ _COMMANDS_WITH_CHAR = frozenset("r")
 """Commands that are followed by a character."""
 STANDALONE_COMMANDS = frozenset((*"xXsSDCYpPJ~uiaIAoOvV.", "\x12", "gJ", "gi", "gv"))
 """Commands that need no motion."""
-SHORTHANDS = {"x": "dl", "X": "dh", "s": "cl", "D": "d$", "C": "c$", "S": "cc", "Y": "yy"}
+EXPANSION_BY_SHORTHAND = {"x": "dl", "X": "dh", "s": "cl", "D": "d$", "C": "c$", "S": "cc", "Y": "yy"}
 """Commands that abbreviate an operator with its motion."""
 
 
@@ -41,58 +41,58 @@ class ViCommand(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.verb) and self.motion == self.verb
 
 
-ParseState = Literal["open", "literal", "wrong"]
+ViParseState = Literal["open", "literal", "wrong"]
 """`open`: more keys are needed; `literal`: the next key counts as a character; `wrong`: no command starts like this."""
-_MAX_COUNT = 9_999
+_MAX_COMMAND_COUNT = 9_999
 
 
-def parse_keys(keys: str, *, is_visual: bool = False) -> ViCommand | ParseState:
+def parse_vi_keys(keys: str, *, is_visual: bool = False) -> ViCommand | ViParseState:
     """Parses keys. In visual mode an operator is complete by itself, and `i` and `a` begin a text
     object."""
     count, rest = _parse_count(keys)
     if not rest:
         return "open"
-    word, behind = _next_command(rest)
+    word, behind = _split_first_command(rest)
     if word is None:
         return "open"
-    if word in OPERATORS and not is_visual:
+    if word in VI_OPERATORS and not is_visual:
         return _parse_operator(word, behind, count)
     if word in SEARCH_COMMANDS or word in FIND_COMMANDS or word in _COMMANDS_WITH_CHAR:
         return _parse_with_char(word, behind, count)
     if is_visual and word in ("i", "a"):
-        return _parse_object(word, behind, count)
+        return _parse_text_object(word, behind, count)
     if behind:
         return "wrong"
-    if word in MOTIONS:
+    if word in VI_MOTIONS:
         return ViCommand(motion=word, count=count)
-    if word in STANDALONE_COMMANDS or (is_visual and (word in OPERATORS or word in ("U", "u"))):
+    if word in STANDALONE_COMMANDS or (is_visual and (word in VI_OPERATORS or word in ("U", "u"))):
         return ViCommand(verb=word, count=count)
     return "wrong"
 
 
-def _parse_operator(verb: str, rest: str, count: int) -> ViCommand | ParseState:
+def _parse_operator(verb: str, rest: str, count: int) -> ViCommand | ViParseState:
     more, rest = _parse_count(rest)
     count = _multiply_counts(count, more)
     if not rest:
         return "open"
     if rest == verb or rest in _DOUBLED_OPERATORS.get(verb, ()):
         return ViCommand(verb=verb, motion=verb, count=count)
-    word, behind = _next_command(rest)
+    word, behind = _split_first_command(rest)
     if word is None:
         return "open"
-    found: ViCommand | ParseState
+    found: ViCommand | ViParseState
     if word in ("i", "a"):
-        found = _parse_object(word, behind, count)
+        found = _parse_text_object(word, behind, count)
     elif word in SEARCH_COMMANDS or word in FIND_COMMANDS:
         found = _parse_with_char(word, behind, count)
     else:
-        found = ViCommand(motion=word, count=count) if word in MOTIONS and not behind else "wrong"
+        found = ViCommand(motion=word, count=count) if word in VI_MOTIONS and not behind else "wrong"
     if isinstance(found, ViCommand):
         return msgspec.structs.replace(found, verb=verb)
     return found
 
 
-def _parse_with_char(word: str, behind: str, count: int) -> ViCommand | ParseState:
+def _parse_with_char(word: str, behind: str, count: int) -> ViCommand | ViParseState:
     if not behind or (word in SEARCH_COMMANDS and not behind.endswith("\n")):
         return "literal"
     if word in SEARCH_COMMANDS:
@@ -102,24 +102,24 @@ def _parse_with_char(word: str, behind: str, count: int) -> ViCommand | ParseSta
     return ViCommand(motion=word, char=behind, count=count)
 
 
-def _parse_object(word: str, behind: str, count: int) -> ViCommand | ParseState:
+def _parse_text_object(word: str, behind: str, count: int) -> ViCommand | ViParseState:
     if not behind:
         return "literal"
-    return ViCommand(motion=word + behind, count=count) if behind in OBJECT_NAMES else "wrong"
+    return ViCommand(motion=word + behind, count=count) if behind in TEXT_OBJECT_NAMES else "wrong"
 
 
 def _parse_count(keys: str) -> tuple[int, str]:
     digits = 0
     while digits < len(keys) and keys[digits] in "0123456789" and (digits or keys[digits] != "0"):
         digits += 1
-    return (min(_MAX_COUNT, int(keys[:digits][:6])) if digits else 0), keys[digits:]
+    return (min(_MAX_COMMAND_COUNT, int(keys[:digits][:6])) if digits else 0), keys[digits:]
 
 
 def _multiply_counts(one: int, other: int) -> int:
-    return min(_MAX_COUNT, one * other) if one and other else one or other
+    return min(_MAX_COMMAND_COUNT, one * other) if one and other else one or other
 
 
-def _next_command(keys: str) -> tuple[str | None, str]:
+def _split_first_command(keys: str) -> tuple[str | None, str]:
     """Returns the first command of the keys and the rest; None while a `g` needs another key."""
     if keys[0] != "g":
         return keys[0], keys[1:]

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
-from widgets.editor.vi.keys import grammar_token
+from widgets.editor.vi.keys import grammar_token_of_key
 from widgets.textual_internals import keymap_of
 
 if TYPE_CHECKING:
     from widgets.editor.prompt import PromptEditor
-    from widgets.editor.vi.mode import KeyOutcome, ViMode
+    from widgets.editor.vi.mode import ViKeyOutcome, ViMode
 
 
 class ViKeyboard:
@@ -27,7 +27,7 @@ class ViKeyboard:
             return
         model = self._editor.model
         model.set_undo_group(False)
-        model.mark = None
+        model.selection_start = None
         self._mode = None
         if is_wanted:
             from widgets.editor.vi.mode import ViMode  # noqa: PLC0415  (most users do not use vi mode)
@@ -45,7 +45,7 @@ class ViKeyboard:
         return self._mode is not None and self._mode.is_visual
 
     @property
-    def status(self) -> str:
+    def mode_status(self) -> str:
         """The mode and the pending command, for display."""
         return "" if self._mode is None else self._mode.status
 
@@ -58,7 +58,7 @@ class ViKeyboard:
     def update_display(self) -> None:
         """Updates the display after each key: mode, shape of the caret, and caret position."""
         surface, mode = self._editor.surface, self._mode
-        surface.hint = self.status
+        surface.empty_editor_hint = self.mode_status
         surface.set_bar_caret(mode is not None and mode.mode == "insert")
         if mode is not None:
             mode.clamp_cursor()
@@ -73,14 +73,14 @@ class ViKeyboard:
             return self._handle_escape(mode)
         if mode.mode == "insert":
             return False
-        if mode.wants_literal and event.key in ("backspace", "ctrl+h"):
+        if mode.is_next_key_literal and event.key in ("backspace", "ctrl+h"):
             mode.erase_search_character()
             self.update_display()
             return True
-        if mode.wants_literal:
+        if mode.is_next_key_literal:
             return self._feed_token(mode, "\n" if event.key == "enter" else event.character or "")
         digit = event.character if event.character and event.character in "0123456789" else ""
-        token = grammar_token(event.key, keymap_of(self._editor.app)) or digit
+        token = grammar_token_of_key(event.key, keymap_of(self._editor.app)) or digit
         return (bool(token) or event.is_printable) and self._feed_token(mode, token)
 
     def _feed_token(self, mode: ViMode, token: str) -> bool:
@@ -93,27 +93,27 @@ class ViKeyboard:
         self._editor.update_after_command()
         return True
 
-    def _move_outside_text(self, fed: KeyOutcome) -> None:
+    def _move_outside_text(self, fed: ViKeyOutcome) -> None:
         """Moves through the rows of a long line, and then through older prompts."""
         keyboard, surface = self._editor.keyboard, self._editor.surface
         if fed == "older":
             if surface.is_first_row:
-                keyboard.show_older()
+                keyboard.show_older_prompt()
             else:
                 keyboard.move_rows(-1)
         elif fed == "newer":
             if not surface.is_last_row:
                 keyboard.move_rows(1)
             elif self._editor.history.is_browsing:
-                keyboard.show_newer()
+                keyboard.show_newer_prompt()
 
     def _handle_escape(self, mode: ViMode) -> bool:
         """Handles Escape; returns False if the page should handle it too, as in an empty editor,
         where it stops the agent."""
-        stops = self._editor.follows_up() and self._editor.model.is_blank
+        stops = self._editor.should_follow_up() and self._editor.model.is_blank
         if (popup := self._editor.keyboard.open_popup) is not None:
             popup.close()
-        is_done = mode.escape() and not stops
+        is_done = mode.leave_mode() and not stops
         self.update_display()
         self._editor.update_after_command()
         return is_done

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 
 from widgets.key_labels import NO_KEY
 
-_KEY_ROWS = (
+_VI_KEY_ROWS = (
     ("left", "h", "h", "Left"),
     ("down", "j", "j", "Down; from the last row the newer prompt"),
     ("up", "k", "k", "Up; from the first row the older prompt"),
@@ -76,29 +76,30 @@ _KEY_ROWS = (
     ("visual", "v", "v", "Select characters"),
     ("visualLine", "V", "V", "Select lines"),
 )
-_DEFAULT_KEYS = {f"tui.vi.{name}": (key, token) for name, key, token, _ in _KEY_ROWS}
+_DEFAULT_KEY_AND_TOKEN_BY_ID = {f"tui.vi.{name}": (key, token) for name, key, token, _ in _VI_KEY_ROWS}
 BINDINGS: list[BindingType] = [
-    Binding(key, f"vi('{name}')", words, show=False, id=f"tui.vi.{name}") for name, key, _, words in _KEY_ROWS
+    Binding(key, f"vi('{name}')", words, show=False, id=f"tui.vi.{name}")
+    for name, key, _, words in _VI_KEY_ROWS
 ]
 """Bindings for the list of keys only."""
 
 
-def grammar_token(key: str, own: Mapping[str, str]) -> str:
+def grammar_token_of_key(key: str, own: Mapping[str, str]) -> str:
     """Returns the grammar's token for a key, with the user's key bindings applied; empty if it has
     none."""
-    mine = tuple((id, keys) for id, keys in own.items() if id in _DEFAULT_KEYS)
-    return _token_by_key(mine).get(key, "")
+    mine = tuple((id, keys) for id, keys in own.items() if id in _DEFAULT_KEY_AND_TOKEN_BY_ID)
+    return _build_token_by_key(mine).get(key, "")
 
 
 @lru_cache(2)
-def _token_by_key(own: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+def _build_token_by_key(own: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
     chosen = dict(own)
     found: dict[str, str] = {}
-    for id, (usual, token) in _DEFAULT_KEYS.items():
+    for id, (usual, token) in _DEFAULT_KEY_AND_TOKEN_BY_ID.items():
         if id not in chosen:
             found.setdefault(usual, token)
     for id, keys in chosen.items():
         for key in keys.split(","):
             if key.strip() != NO_KEY:
-                found[key.strip()] = _DEFAULT_KEYS[id][1]
+                found[key.strip()] = _DEFAULT_KEY_AND_TOKEN_BY_ID[id][1]
     return found

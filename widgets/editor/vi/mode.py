@@ -6,22 +6,22 @@ from typing import Literal
 
 import msgspec
 
-from widgets.editor.graphemes import boundary_before
+from widgets.editor.graphemes import grapheme_boundary_before
 from widgets.editor.model import EditorModel, Position, selection_range, text_between
 from widgets.editor.vi import changes
-from widgets.editor.vi.grammar import SHORTHANDS, ViCommand, parse_keys
+from widgets.editor.vi.grammar import EXPANSION_BY_SHORTHAND, ViCommand, parse_vi_keys
 from widgets.editor.vi.motion_targets import first_nonblank_column, last_cursor_column
-from widgets.editor.vi.motions import Motions
+from widgets.editor.vi.motions import ViMotions
 from widgets.editor.vi.objects import TextRange
 
-Mode = Literal["insert", "normal", "visual", "visual line"]
-KeyOutcome = Literal["done", "open", "older", "newer"]
+ViModeName = Literal["insert", "normal", "visual", "visual line"]
+ViKeyOutcome = Literal["done", "open", "older", "newer"]
 """The result of a key; `older` and `newer` select another prompt, after moving beyond the first
 or last line."""
 _SEARCH_MOTIONS = frozenset("/?nN*#")
-_INSERTING_COMMANDS = frozenset("iaIAoOCSs") | {"gi"}
+_INSERT_MODE_COMMANDS = frozenset("iaIAoOCSs") | {"gi"}
 _SELECTION_COMMANDS = {
-    **{short: long[0] for short, long in SHORTHANDS.items()},
+    **{short: long[0] for short, long in EXPANSION_BY_SHORTHAND.items()},
     "u": "gu",
     "U": "gU",
     "~": "g~",
@@ -35,10 +35,10 @@ class _RepeatableChange(msgspec.Struct, frozen=True, kw_only=True):
     command: ViCommand
     typed_text: str | None = None
     """The text that was typed after it, if the change entered insert mode."""
-    rows: int = 0
+    selected_rows: int = 0
     """The size of the selection: lines after the first, and characters in the last line."""
-    columns: int = 0
-    was_visual: Mode | None = None
+    selected_columns: int = 0
+    visual_mode: ViModeName | None = None
 
 
 class ViMode:
@@ -46,11 +46,11 @@ class ViMode:
 
     def __init__(self, model: EditorModel) -> None:
         self._model = model
-        self._motions = Motions(model)
-        self.mode: Mode = "insert"
-        self.keys = ""
+        self._motions = ViMotions(model)
+        self.mode: ViModeName = "insert"
+        self.pending_keys = ""
         """The keys of an incomplete command."""
-        self.wants_literal = False
+        self.is_next_key_literal = False
         """Whether the next key counts as a literal character."""
         self.command = ViCommand()
         """The last command."""
@@ -60,25 +60,30 @@ class ViMode:
         self._current_change: _RepeatableChange | None = None
         """The change whose text is being typed in insert mode."""
         self._insert_start: Position = (0, 0)
-        self._visual_start: tuple[Position, Position, Mode] | None = None
+        self._visual_start: tuple[Position, Position, ViModeName] | None = None
 
     def start_new_prompt(self) -> None:
         """Switches to insert mode for a new prompt."""
-        self.mode, self.keys, self.wants_literal, self._current_change = "insert", "", False, None
-        self._model.mark = None
+        self.mode, self.pending_keys, self.is_next_key_literal, self._current_change = (
+            "insert",
+            "",
+            False,
+            None,
+        )
+        self._model.selection_start = None
         self._model.set_undo_group(True)
         self._insert_start = self._model.cursor
 
     # -- keys ----------------------------------------------------------------------------------------------
 
-    def handle_key(self, key: str) -> KeyOutcome:
+    def handle_key(self, key: str) -> ViKeyOutcome:
         """Handles a key outside of insert mode."""
-        self.keys += key
-        command = parse_keys(self.keys, is_visual=self.is_visual)
-        self.wants_literal = command == "literal"
+        self.pending_keys += key
+        command = parse_vi_keys(self.pending_keys, is_visual=self.is_visual)
+        self.is_next_key_literal = command == "literal"
         if command in ("open", "literal"):
             return "open"
-        self.keys = ""
+        self.pending_keys = ""
         self.has_failed = not isinstance(command, ViCommand)
         if not isinstance(command, ViCommand):
             return "done"
@@ -100,21 +105,24 @@ class ViMode:
 
     def erase_search_character(self) -> None:
         """Deletes the last character of the search text."""
-        self.keys = self.keys[:-1]
-        self.wants_literal = bool(self.keys) and parse_keys(self.keys, is_visual=self.is_visual) == "literal"
+        self.pending_keys = self.pending_keys[:-1]
+        self.is_next_key_literal = (
+            bool(self.pending_keys)
+            and parse_vi_keys(self.pending_keys, is_visual=self.is_visual) == "literal"
+        )
 
-    def escape(self) -> bool:
+    def leave_mode(self) -> bool:
         """Returns to normal mode; returns False if Escape has no meaning here."""
         self.has_failed = False
         if self.mode == "insert":
-            self._finish_insert()
+            self._finish_insert_mode()
             self.mode = "normal"
             row, column = self._model.cursor
-            self._model.move_to((row, boundary_before(self._model.lines[row], column)))
+            self._model.move_to((row, grapheme_boundary_before(self._model.lines[row], column)))
             return True
-        was_open = bool(self.keys) or self.is_visual
-        self.keys, self.wants_literal = "", False
-        self._leave_visual()
+        was_open = bool(self.pending_keys) or self.is_visual
+        self.pending_keys, self.is_next_key_literal = "", False
+        self._leave_visual_mode()
         return was_open
 
     def clamp_cursor(self) -> None:
@@ -130,12 +138,12 @@ class ViMode:
 
     @property
     def status(self) -> str:
-        if self.keys:
-            return f"{self.mode} · {self.keys}"
+        if self.pending_keys:
+            return f"{self.mode} · {self.pending_keys}"
         is_search = self.has_failed and self.command.motion in _SEARCH_MOTIONS
         return f"{self.mode} · nothing found" if is_search else self.mode
 
-    def _motion_outside_text(self, command: ViCommand) -> KeyOutcome | None:
+    def _motion_outside_text(self, command: ViCommand) -> ViKeyOutcome | None:
         row, last = self._model.cursor[0], len(self._model.lines) - 1
         if command.motion in ("k", "gk") and row == 0 and not command.count:
             return "older"
@@ -147,7 +155,7 @@ class ViMode:
 
     def _execute(self, command: ViCommand) -> None:
         if not command.verb:
-            self.has_failed = not self._motions.move(command)
+            self.has_failed = not self._motions.move_cursor(command)
         elif command.verb == ".":
             self._repeat_last_change(command.count)
         elif command.verb == "u":
@@ -157,11 +165,11 @@ class ViMode:
             for _ in range(command.repetitions):
                 self._model.redo()
         elif command.verb in ("v", "V"):
-            self._begin_visual("visual" if command.verb == "v" else "visual line")
+            self._begin_visual_mode("visual" if command.verb == "v" else "visual line")
         elif command.verb == "gv":
             self._restore_last_selection()
         elif command.verb == "y" or command.verb == "Y":
-            self._operate(command)
+            self._run_operator(command)
         else:
             self._execute_change(command)
 
@@ -173,8 +181,8 @@ class ViMode:
             self.has_failed = True
             return
         change = _RepeatableChange(command=command)
-        if self._enters_insert(command):
-            self._start_insert(change)
+        if self._enters_insert_mode(command):
+            self._start_insert_mode(change)
         else:
             self._model.set_undo_group(False)
             self._last_change = change
@@ -185,7 +193,9 @@ class ViMode:
         row = model.cursor[0]
         match command.verb:
             case "p" | "P":
-                changes.put_register(model, model.register, command.repetitions, is_after=command.verb == "p")
+                changes.put_register_text(
+                    model, model.vi_register, command.repetitions, is_after=command.verb == "p"
+                )
             case "r":
                 return changes.replace_chars(model, command.char, command.repetitions)
             case "~":
@@ -208,15 +218,15 @@ class ViMode:
             case "o" | "O":
                 changes.open_line(model, is_below=command.verb == "o")
             case _:
-                return self._operate(command)
+                return self._run_operator(command)
         return True
 
-    def _operate(self, command: ViCommand) -> bool:
+    def _run_operator(self, command: ViCommand) -> bool:
         """Runs an operator with its motion, or an abbreviation of one."""
-        if command.verb in SHORTHANDS:
-            verb, motion = SHORTHANDS[command.verb]
+        if command.verb in EXPANSION_BY_SHORTHAND:
+            verb, motion = EXPANSION_BY_SHORTHAND[command.verb]
             command = msgspec.structs.replace(command, verb=verb, motion=motion)
-        on = self._motions.range_of(command)
+        on = self._motions.operator_range(command)
         if on is None:
             return False
         at = self._model.cursor
@@ -234,28 +244,28 @@ class ViMode:
         return True
 
     @staticmethod
-    def _enters_insert(command: ViCommand) -> bool:
-        return command.verb == "c" or command.verb in _INSERTING_COMMANDS
+    def _enters_insert_mode(command: ViCommand) -> bool:
+        return command.verb == "c" or command.verb in _INSERT_MODE_COMMANDS
 
     # -- writing -------------------------------------------------------------------------------------------
 
-    def _start_insert(self, change: _RepeatableChange) -> None:
+    def _start_insert_mode(self, change: _RepeatableChange) -> None:
         self.mode, self._current_change = "insert", change
         self._insert_start = self._model.cursor
 
-    def _finish_insert(self) -> None:
+    def _finish_insert_mode(self) -> None:
         model = self._model
         start, end = self._insert_start, model.cursor
         written = text_between(model.lines, start, end) if start <= end else ""
         now, self._current_change = self._current_change, None
         if now is not None:
             if now.command.verb in "iaIAoO" and now.command.count > 1 and written:
-                self._retype(now.command, written, now.command.count - 1)
+                self._repeat_typed_text(now.command, written, now.command.count - 1)
             self._last_change = msgspec.structs.replace(now, typed_text=written)
         self._insert_start = model.cursor
         model.set_undo_group(False)
 
-    def _retype(self, command: ViCommand, written: str, times: int) -> None:
+    def _repeat_typed_text(self, command: ViCommand, written: str, times: int) -> None:
         model = self._model
         for _ in range(min(times, 1_000_000 // len(written))):
             if command.verb in "oO":
@@ -270,59 +280,59 @@ class ViMode:
         command = msgspec.structs.replace(change.command, count=count) if count else change.command
         model = self._model
         model.set_undo_group(True)
-        if change.was_visual is not None:
+        if change.visual_mode is not None:
             is_done = self._run_on_range(command, self._range_of_same_size(change))
         else:
             is_done = self._run_command(command)
         if is_done and change.typed_text is not None:
             model.replace(model.cursor, model.cursor, change.typed_text)
             if command.verb in "iaIAoO" and command.count > 1 and change.typed_text:
-                self._retype(command, change.typed_text, command.count - 1)
+                self._repeat_typed_text(command, change.typed_text, command.count - 1)
             row, column = model.cursor
-            model.move_to((row, boundary_before(model.lines[row], column)))
+            model.move_to((row, grapheme_boundary_before(model.lines[row], column)))
         model.set_undo_group(False)
         self._last_change = msgspec.structs.replace(change, command=command)
 
     # -- visual --------------------------------------------------------------------------------------------
 
-    def _begin_visual(self, mode: Mode) -> None:
+    def _begin_visual_mode(self, mode: ViModeName) -> None:
         self.mode = mode
-        self._model.mark = self._model.cursor
-        self._model.mark_kind = "line" if mode == "visual line" else "inclusive"
+        self._model.selection_start = self._model.cursor
+        self._model.selection_kind = "line" if mode == "visual line" else "inclusive"
 
-    def _leave_visual(self) -> None:
-        if self.is_visual and self._model.mark is not None:
-            self._visual_start = (self._model.mark, self._model.cursor, self.mode)
-        self.mode, self._model.mark = "normal", None
+    def _leave_visual_mode(self) -> None:
+        if self.is_visual and self._model.selection_start is not None:
+            self._visual_start = (self._model.selection_start, self._model.cursor, self.mode)
+        self.mode, self._model.selection_start = "normal", None
         self.clamp_cursor()
 
     def _restore_last_selection(self) -> None:
         """Restores the last selection (`gv`); an existing selection is exchanged with it."""
         if (last := self._visual_start) is not None:
             if self.is_visual:
-                self._leave_visual()
+                self._leave_visual_mode()
             mark, cursor, mode = last
             self._model.move_to(mark)
-            self._begin_visual(mode)
+            self._begin_visual_mode(mode)
             self._model.move_to(cursor)
 
     def _run_visual_command(self, command: ViCommand) -> None:
         model = self._model
         if not command.verb:
-            model.mark = self._motions.extend_selection(command, model.mark)
+            model.selection_start = self._motions.extend_selection(command, model.selection_start)
         elif command.verb in ("v", "V"):
-            mode: Mode = "visual" if command.verb == "v" else "visual line"
+            mode: ViModeName = "visual" if command.verb == "v" else "visual line"
             if mode == self.mode:
-                self._leave_visual()
+                self._leave_visual_mode()
             else:
                 self.mode = mode
-                model.mark_kind = "line" if mode == "visual line" else "inclusive"
+                model.selection_kind = "line" if mode == "visual line" else "inclusive"
         elif command.verb == "gv":
             self._restore_last_selection()
-        elif command.verb in ("o", "O") and model.mark is not None:
-            mark, cursor = model.mark, model.cursor
+        elif command.verb in ("o", "O") and model.selection_start is not None:
+            mark, cursor = model.selection_start, model.cursor
             model.move_to(mark)
-            model.mark = cursor
+            model.selection_start = cursor
         else:
             self._run_on_selection(command)
 
@@ -332,24 +342,26 @@ class ViMode:
             *(selection_range(model) or (model.cursor, model.cursor)),
             is_linewise=mode == "visual line" or command.verb in tuple("SYXDC"),
         )
-        goes_beyond = max(model.mark or model.cursor, model.cursor)[1] >= len(model.lines[on.end[0]])
+        goes_beyond = max(model.selection_start or model.cursor, model.cursor)[1] >= len(
+            model.lines[on.end[0]]
+        )
         takes_line_end = self._motions.stays_at_line_ends or goes_beyond
         if takes_line_end and not on.is_linewise and on.end[0] + 1 < len(model.lines):
             on = TextRange(on.start, (on.end[0] + 1, 0))  # the character at the end is included
         if on.is_linewise:
             on = TextRange((on.start[0], 0), (on.end[0], len(model.lines[on.end[0]])), is_linewise=True)
         command = msgspec.structs.replace(command, verb=_SELECTION_COMMANDS.get(command.verb, command.verb))
-        self._leave_visual()
+        self._leave_visual_mode()
         change = _RepeatableChange(
             command=command,
-            was_visual=mode,
-            rows=on.end[0] - on.start[0],
-            columns=on.end[1] - (on.start[1] if on.start[0] == on.end[0] else 0),
+            visual_mode=mode,
+            selected_rows=on.end[0] - on.start[0],
+            selected_columns=on.end[1] - (on.start[1] if on.start[0] == on.end[0] else 0),
         )
         model.set_undo_group(True)
         is_done = self._run_on_range(command, on)
         if is_done and command.verb == "c":
-            self._start_insert(change)
+            self._start_insert_mode(change)
             return
         model.set_undo_group(False)
         if is_done and command.verb != "y":
@@ -370,7 +382,7 @@ class ViMode:
                     model, on.start[0], max(on.end[0], on.start[0] + 1), has_blank=command.verb == "J"
                 )
             case "p" | "P":
-                changes.put_over_selection(model, model.register, on, command.repetitions)
+                changes.put_over_selection(model, model.vi_register, on, command.repetitions)
             case _:
                 return False
         return True
@@ -378,10 +390,10 @@ class ViMode:
     def _range_of_same_size(self, change: _RepeatableChange) -> TextRange:
         """Returns a range from the cursor with the size of the change's selection."""
         lines, (row, column) = self._model.lines, self._model.cursor
-        last = min(row + change.rows, len(lines) - 1)
-        if change.was_visual == "visual line":
+        last = min(row + change.selected_rows, len(lines) - 1)
+        if change.visual_mode == "visual line":
             return TextRange((row, 0), (last, len(lines[last])), is_linewise=True)
-        end = change.columns + (column if not change.rows else 0)
+        end = change.selected_columns + (column if not change.selected_rows else 0)
         if end > len(lines[last]) and last + 1 < len(lines):
             return TextRange((row, column), (last + 1, 0))
         return TextRange((row, column), (last, min(end, len(lines[last]))))

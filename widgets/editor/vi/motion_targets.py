@@ -6,15 +6,15 @@ for changes only."""
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from widgets.editor.graphemes import boundary_after, boundary_before, is_chip
+from widgets.editor.graphemes import grapheme_boundary_after, grapheme_boundary_before, is_chip
 from widgets.editor.model import Position
-from widgets.editor.words import is_word
+from widgets.editor.words import is_word_character
 
 Lines = Sequence[str]
 StepPosition = Callable[[Lines, Position], Position | None]
 CharacterKind = object
 """The class of a character; consecutive characters of the same class form a word."""
-BLANK, EMPTY, WORD, OTHER = "blank", "empty", "word", "other"
+BLANK_KIND, EMPTY_LINE_KIND, WORD_KIND, OTHER_KIND = "blank", "empty", "word", "other"
 _CLOSING_BY_OPENING = {"(": ")", "[": "]", "{": "}"}
 _OPENING_BY_CLOSING = {close: begin for begin, close in _CLOSING_BY_OPENING.items()}
 
@@ -28,26 +28,26 @@ class MotionTarget(NamedTuple):
     is_linewise: bool = False
 
 
-def position_after(lines: Lines, at: Position) -> Position | None:
+def next_cursor_position(lines: Lines, at: Position) -> Position | None:
     """Returns the next position; None at the end."""
     row, column = at
     line = lines[row]
-    following = boundary_after(line, column) if column < len(line) else len(line)
+    following = grapheme_boundary_after(line, column) if column < len(line) else len(line)
     if following < len(line):
         return row, following
     return (row + 1, 0) if row + 1 < len(lines) else None
 
 
-def position_before(lines: Lines, at: Position) -> Position | None:
+def previous_cursor_position(lines: Lines, at: Position) -> Position | None:
     row, column = at
     if column > 0:
-        return row, boundary_before(lines[row], column)
+        return row, grapheme_boundary_before(lines[row], column)
     return (row - 1, last_cursor_column(lines[row - 1])) if row else None
 
 
 def last_cursor_column(line: str) -> int:
     """Returns the last index that the cursor can be on."""
-    return boundary_before(line, len(line)) if line else 0
+    return grapheme_boundary_before(line, len(line)) if line else 0
 
 
 def first_nonblank_column(line: str) -> int:
@@ -60,15 +60,15 @@ def character_kind(lines: Lines, at: Position, *, is_big: bool) -> CharacterKind
     row, column = at
     line = lines[row]
     if not line:
-        return EMPTY
+        return EMPTY_LINE_KIND
     char = line[column : column + 1]
     if not char or char.isspace():
-        return BLANK
+        return BLANK_KIND
     if is_big:
-        return WORD
+        return WORD_KIND
     if is_chip(char):
         return at  # equal to no other kind
-    return WORD if is_word(char) else OTHER
+    return WORD_KIND if is_word_character(char) else OTHER_KIND
 
 
 # -- words -------------------------------------------------------------------------------------------------
@@ -77,47 +77,55 @@ def character_kind(lines: Lines, at: Position, *, is_big: bool) -> CharacterKind
 def next_word_start(lines: Lines, at: Position, *, is_big: bool) -> Position:
     """Returns the start of the next word or empty line; the end of the text if there is none."""
     kind = character_kind(lines, at, is_big=is_big)
-    if kind in (BLANK, EMPTY):
-        place = position_after(lines, at)
+    if kind in (BLANK_KIND, EMPTY_LINE_KIND):
+        place = next_cursor_position(lines, at)
     else:
-        place = position_after(lines, run_end(lines, at, is_big=is_big))
-    place = _skip_kinds(lines, place, position_after, (BLANK,), is_big=is_big)
+        place = next_cursor_position(lines, end_of_same_kind(lines, at, is_big=is_big))
+    place = _skip_kinds(lines, place, next_cursor_position, (BLANK_KIND,), is_big=is_big)
     return place if place is not None else (len(lines) - 1, len(lines[-1]))
 
 
 def previous_word_start(lines: Lines, at: Position, *, is_big: bool) -> Position:
-    place = _skip_kinds(lines, position_before(lines, at), position_before, (BLANK,), is_big=is_big)
-    return run_start(lines, place, is_big=is_big) if place is not None else (0, 0)
+    place = _skip_kinds(
+        lines, previous_cursor_position(lines, at), previous_cursor_position, (BLANK_KIND,), is_big=is_big
+    )
+    return start_of_same_kind(lines, place, is_big=is_big) if place is not None else (0, 0)
 
 
 def next_word_end(lines: Lines, at: Position, *, is_big: bool) -> Position:
-    place = _skip_kinds(lines, position_after(lines, at), position_after, (BLANK, EMPTY), is_big=is_big)
+    place = _skip_kinds(
+        lines,
+        next_cursor_position(lines, at),
+        next_cursor_position,
+        (BLANK_KIND, EMPTY_LINE_KIND),
+        is_big=is_big,
+    )
     if place is None:
         return len(lines) - 1, last_cursor_column(lines[-1])
-    return run_end(lines, place, is_big=is_big)
+    return end_of_same_kind(lines, place, is_big=is_big)
 
 
 def previous_word_end(lines: Lines, at: Position, *, is_big: bool) -> Position:
     """Returns the end of the previous word."""
-    place: Position | None = run_start(lines, at, is_big=is_big)
-    if character_kind(lines, at, is_big=is_big) not in (BLANK, EMPTY):
-        place = position_before(lines, place) if place is not None else None
-    elif character_kind(lines, at, is_big=is_big) == EMPTY:
-        place = position_before(lines, at)
-    return _skip_kinds(lines, place, position_before, (BLANK,), is_big=is_big) or (0, 0)
+    place: Position | None = start_of_same_kind(lines, at, is_big=is_big)
+    if character_kind(lines, at, is_big=is_big) not in (BLANK_KIND, EMPTY_LINE_KIND):
+        place = previous_cursor_position(lines, place) if place is not None else None
+    elif character_kind(lines, at, is_big=is_big) == EMPTY_LINE_KIND:
+        place = previous_cursor_position(lines, at)
+    return _skip_kinds(lines, place, previous_cursor_position, (BLANK_KIND,), is_big=is_big) or (0, 0)
 
 
-def run_start(lines: Lines, at: Position, *, is_big: bool) -> Position:
+def start_of_same_kind(lines: Lines, at: Position, *, is_big: bool) -> Position:
     """Returns the start of the characters of the same kind in the line."""
-    return _run_boundary(lines, at, position_before, is_big=is_big)
+    return _boundary_of_same_kind(lines, at, previous_cursor_position, is_big=is_big)
 
 
-def run_end(lines: Lines, at: Position, *, is_big: bool) -> Position:
+def end_of_same_kind(lines: Lines, at: Position, *, is_big: bool) -> Position:
     """Returns the last of the characters of the same kind in the line."""
-    return _run_boundary(lines, at, position_after, is_big=is_big)
+    return _boundary_of_same_kind(lines, at, next_cursor_position, is_big=is_big)
 
 
-def _run_boundary(lines: Lines, at: Position, step: StepPosition, *, is_big: bool) -> Position:
+def _boundary_of_same_kind(lines: Lines, at: Position, step: StepPosition, *, is_big: bool) -> Position:
     kind = character_kind(lines, at, is_big=is_big)
     while (place := step(lines, at)) is not None and place[0] == at[0]:
         if character_kind(lines, place, is_big=is_big) != kind:
@@ -148,12 +156,16 @@ def repeat_step(step: Callable[[Position], Position], at: Position, count: int) 
 
 
 def step_left(lines: Lines, at: Position, count: int) -> Position:
-    return repeat_step(lambda place: (place[0], boundary_before(lines[place[0]], place[1])), at, count)
+    return repeat_step(
+        lambda place: (place[0], grapheme_boundary_before(lines[place[0]], place[1])), at, count
+    )
 
 
 def step_right(lines: Lines, at: Position, count: int) -> Position:
     """Moves right, up to the end of the line, which only changes can reach."""
-    return repeat_step(lambda place: (place[0], boundary_after(lines[place[0]], place[1])), at, count)
+    return repeat_step(
+        lambda place: (place[0], grapheme_boundary_after(lines[place[0]], place[1])), at, count
+    )
 
 
 class FindMotion(NamedTuple):
@@ -163,7 +175,7 @@ class FindMotion(NamedTuple):
     char: str
 
     @property
-    def reversed(self) -> "FindMotion":
+    def reversed_direction(self) -> "FindMotion":
         return FindMotion(self.kind.swapcase(), self.char)
 
 
@@ -179,9 +191,9 @@ def find_character(
     for number in range(count):
         skips = is_till and is_again and number == 0
         if wanted.kind in "ft":
-            begin = boundary_after(line, found)
+            begin = grapheme_boundary_after(line, found)
             if skips and line.startswith(char, begin):
-                begin = boundary_after(line, begin)
+                begin = grapheme_boundary_after(line, begin)
             found = line.find(char, begin)
         else:
             stop = found
@@ -191,11 +203,11 @@ def find_character(
         if found < 0:
             return None
     if is_till:
-        found = boundary_before(line, found) if wanted.kind == "t" else found + len(char)
+        found = grapheme_boundary_before(line, found) if wanted.kind == "t" else found + len(char)
     return MotionTarget((row, found), is_inclusive=wanted.kind in "ft")
 
 
-def paragraph_boundary(lines: Lines, at: Position, count: int, *, is_forward: bool) -> Position:
+def find_paragraph_boundary(lines: Lines, at: Position, count: int, *, is_forward: bool) -> Position:
     """Returns the next or previous blank line around a paragraph; the end of the text if there is
     none."""
     row, step = at[0], 1 if is_forward else -1
@@ -209,7 +221,7 @@ def paragraph_boundary(lines: Lines, at: Position, count: int, *, is_forward: bo
     return (row, 0) if row < len(lines) else (len(lines) - 1, len(lines[-1]))
 
 
-def matching_bracket(lines: Lines, at: Position) -> Position | None:
+def find_matching_bracket(lines: Lines, at: Position) -> Position | None:
     """Returns the bracket that matches the one at the cursor, or the next one in the line."""
     row, column = at
     line = lines[row]
@@ -218,26 +230,26 @@ def matching_bracket(lines: Lines, at: Position) -> Position | None:
         return None
     char = line[begin]
     if char in _CLOSING_BY_OPENING:
-        return unmatched_closing(lines, (row, begin + 1), char, _CLOSING_BY_OPENING[char])
-    return unmatched_opening(lines, (row, begin), _OPENING_BY_CLOSING[char], char)
+        return find_unmatched_closing(lines, (row, begin + 1), char, _CLOSING_BY_OPENING[char])
+    return find_unmatched_opening(lines, (row, begin), _OPENING_BY_CLOSING[char], char)
 
 
-def unmatched_closing(lines: Lines, at: Position, begin: str, close: str) -> Position | None:
+def find_unmatched_closing(lines: Lines, at: Position, begin: str, close: str) -> Position | None:
     """Returns the first unmatched closing bracket from a position on."""
     rows = range(at[0], len(lines))
-    return _first_unmatched(
+    return _find_first_unmatched(
         lines, ((row, range(at[1] if row == at[0] else 0, len(lines[row]))) for row in rows), begin, close
     )
 
 
-def unmatched_opening(lines: Lines, at: Position, begin: str, close: str) -> Position | None:
+def find_unmatched_opening(lines: Lines, at: Position, begin: str, close: str) -> Position | None:
     """Returns the first unmatched opening bracket before a position."""
     rows = range(at[0], -1, -1)
     ends = ((row, at[1] if row == at[0] else len(lines[row])) for row in rows)
-    return _first_unmatched(lines, ((row, range(end - 1, -1, -1)) for row, end in ends), close, begin)
+    return _find_first_unmatched(lines, ((row, range(end - 1, -1, -1)) for row, end in ends), close, begin)
 
 
-def _first_unmatched(
+def _find_first_unmatched(
     lines: Lines, ways: Iterable[tuple[int, range]], other: str, wanted: str
 ) -> Position | None:
     """Returns the first unmatched bracket on the given path of rows and columns."""

@@ -1,20 +1,20 @@
 """vi's motions on a text: where the cursor goes, and which range an operator affects."""
 
-from widgets.editor.graphemes import boundary_after
+from widgets.editor.graphemes import grapheme_boundary_after
 from widgets.editor.model import EditorModel, Position
 from widgets.editor.vi import motion_targets
 from widgets.editor.vi.grammar import FIND_COMMANDS, SEARCH_COMMANDS, ViCommand
 from widgets.editor.vi.motion_targets import (
-    BLANK,
-    EMPTY,
+    BLANK_KIND,
+    EMPTY_LINE_KIND,
     FindMotion,
     MotionTarget,
     character_kind,
     first_nonblank_column,
     last_cursor_column,
 )
-from widgets.editor.vi.objects import TextRange, text_object
-from widgets.editor.vi.searching import ViSearch, find_match, word_at
+from widgets.editor.vi.objects import TextRange, find_text_object
+from widgets.editor.vi.searching import ViSearch, find_search_match, search_word_at
 
 _END_OF_LINE_COLUMN = 1 << 30
 """A column after the end of every line."""
@@ -37,7 +37,7 @@ _WORD_STEPS = {
 }
 
 
-class Motions:
+class ViMotions:
     """Runs motions on a model and remembers the column and the last search."""
 
     def __init__(self, model: EditorModel) -> None:
@@ -56,12 +56,12 @@ class Motions:
 
     def right_of_cursor(self) -> Position:
         row, column = self._model.cursor
-        return row, boundary_after(self._model.lines[row], column)
+        return row, grapheme_boundary_after(self._model.lines[row], column)
 
-    def move(self, command: ViCommand) -> bool:
+    def move_cursor(self, command: ViCommand) -> bool:
         """Moves the cursor; returns False if the motion leads nowhere."""
         goal, at = self._goal_column, self._model.cursor
-        target = self._target(command)
+        target = self._motion_target(command)
         if target is not None:
             self._model.move_to(target.position)
         self._goal_column = _END_OF_LINE_COLUMN if command.motion == "$" else None
@@ -81,17 +81,21 @@ class Motions:
             on = self._text_object_range(command)
             if on is None or (on.start == on.end and not on.is_linewise):
                 return mark
-            end = motion_targets.position_before(self._model.lines, on.end) if not on.is_linewise else on.end
+            end = (
+                motion_targets.previous_cursor_position(self._model.lines, on.end)
+                if not on.is_linewise
+                else on.end
+            )
             self._model.move_to(end or on.end)
             return min(mark, on.start) if mark is not None and mark < self._model.cursor else on.start
-        self.move(command)
+        self.move_cursor(command)
         return mark
 
     def _text_object_range(self, command: ViCommand) -> TextRange | None:
         lines, at, (how, name) = self._model.lines, self._model.cursor, command.motion
-        return text_object(lines, at, name, is_around=how == "a", count=command.repetitions)
+        return find_text_object(lines, at, name, is_around=how == "a", count=command.repetitions)
 
-    def range_of(self, command: ViCommand) -> TextRange | None:
+    def operator_range(self, command: ViCommand) -> TextRange | None:
         """Returns the range that an operator affects."""
         lines, at = self._model.lines, self._model.cursor
         if command.is_linewise:
@@ -107,7 +111,7 @@ class Motions:
             and (on := self._changed_word_range(command)) is not None
         ):
             return on
-        target = self._target(command)
+        target = self._motion_target(command)
         if target is None:
             return None
         if target.is_linewise:
@@ -118,10 +122,10 @@ class Motions:
                 else None
             )
         if command.motion in ("w", "W"):
-            target = MotionTarget(self._limited_to_line(target.position))
+            target = MotionTarget(self._limit_to_line(target.position))
         start, end = sorted((at, target.position))
         if target.is_inclusive:
-            end = (end[0], boundary_after(lines[end[0]], end[1]))
+            end = (end[0], grapheme_boundary_after(lines[end[0]], end[1]))
         elif command.motion not in ("w", "W") and end[1] == 0 and end[0] > start[0]:
             end = (end[0] - 1, len(lines[end[0] - 1]))
             if not lines[start[0]][: start[1]].strip():
@@ -135,14 +139,14 @@ class Motions:
         """Returns the range of `cw`, which keeps the space after the word."""
         lines, at = self._model.lines, self._model.cursor
         is_big = command.motion == "W"
-        if character_kind(lines, at, is_big=is_big) in (BLANK, EMPTY):
+        if character_kind(lines, at, is_big=is_big) in (BLANK_KIND, EMPTY_LINE_KIND):
             return None
-        end = motion_targets.run_end(lines, at, is_big=is_big)
+        end = motion_targets.end_of_same_kind(lines, at, is_big=is_big)
         for _ in range(command.repetitions - 1):
             end = motion_targets.next_word_end(lines, end, is_big=is_big)
-        return TextRange(at, (end[0], boundary_after(lines[end[0]], end[1])))
+        return TextRange(at, (end[0], grapheme_boundary_after(lines[end[0]], end[1])))
 
-    def _limited_to_line(self, place: Position) -> Position:
+    def _limit_to_line(self, place: Position) -> Position:
         """Keeps an operator with `w` from including the end of the line after the last word."""
         lines, at = self._model.lines, self._model.cursor
         row, column = place
@@ -152,7 +156,7 @@ class Motions:
                 break
         return (row, column) if (row, column) > at else place
 
-    def _target(self, command: ViCommand) -> MotionTarget | None:
+    def _motion_target(self, command: ViCommand) -> MotionTarget | None:
         lines, at, motion = self._model.lines, self._model.cursor, command.motion
         self._start_column = at[1]
         if motion in FIND_COMMANDS:
@@ -161,7 +165,7 @@ class Motions:
         if motion in (";", ","):
             if self._last_find is None:
                 return None
-            wanted = self._last_find if motion == ";" else self._last_find.reversed
+            wanted = self._last_find if motion == ";" else self._last_find.reversed_direction
             return motion_targets.find_character(lines, at, wanted, command.repetitions, is_again=True)
         if motion in _WORD_STEPS:
             return self._word_target(motion, command.repetitions)
@@ -175,7 +179,7 @@ class Motions:
             known = self._last_search.pattern if self._last_search is not None else ""
             self._last_search = ViSearch(command.char or known, is_forward=motion == "/")
         elif motion in ("*", "#"):
-            word = word_at(lines[at[0]], at[1])
+            word = search_word_at(lines[at[0]], at[1])
             if word is None:
                 return None
             at = (at[0], word[0])
@@ -185,7 +189,7 @@ class Motions:
             return None
         if motion == "N":
             wanted = wanted._replace(is_forward=not wanted.is_forward)
-        place = find_match(lines, at, wanted, command.repetitions)
+        place = find_search_match(lines, at, wanted, command.repetitions)
         return MotionTarget(place) if place is not None else None
 
     def _word_target(self, motion: str, count: int) -> MotionTarget:
@@ -229,10 +233,10 @@ class Motions:
                 return self._first_nonblank_target(min(command.count or usual, len(lines)) - 1)
             case "{" | "}":
                 return MotionTarget(
-                    motion_targets.paragraph_boundary(lines, at, count, is_forward=motion == "}")
+                    motion_targets.find_paragraph_boundary(lines, at, count, is_forward=motion == "}")
                 )
             case "%":
-                place = motion_targets.matching_bracket(lines, at)
+                place = motion_targets.find_matching_bracket(lines, at)
                 return MotionTarget(place, is_inclusive=True) if place is not None else None
             case _:
                 return None

@@ -2,24 +2,24 @@
 
 from typing import NamedTuple
 
-from widgets.editor.graphemes import boundary_after
+from widgets.editor.graphemes import grapheme_boundary_after
 from widgets.editor.model import Position
 from widgets.editor.vi.motion_targets import (
-    BLANK,
+    BLANK_KIND,
     Lines,
     character_kind,
-    run_end,
-    run_start,
-    unmatched_closing,
-    unmatched_opening,
+    end_of_same_kind,
+    find_unmatched_closing,
+    find_unmatched_opening,
+    start_of_same_kind,
 )
 
-_BRACKETS = {
+_BRACKETS_BY_OBJECT_NAME = {
     **{"(": ("(", ")"), ")": ("(", ")"), "b": ("(", ")")},
     **{"{": ("{", "}"), "}": ("{", "}"), "B": ("{", "}")},
     **{"[": ("[", "]"), "]": ("[", "]"), "<": ("<", ">"), ">": ("<", ">")},
 }
-OBJECT_NAMES = frozenset("wWp\"'`") | frozenset(_BRACKETS)
+TEXT_OBJECT_NAMES = frozenset("wWp\"'`") | frozenset(_BRACKETS_BY_OBJECT_NAME)
 
 
 class TextRange(NamedTuple):
@@ -30,24 +30,26 @@ class TextRange(NamedTuple):
     is_linewise: bool = False
 
 
-def text_object(
+def find_text_object(
     lines: Lines, at: Position, name: str, *, is_around: bool, count: int = 1
 ) -> TextRange | None:
     """Returns the range of a text object around a position; None if there is none."""
     if name in "wW":
-        return _word_range(lines, at, is_big=name == "W", is_around=is_around, count=count)
+        return _find_word_range(lines, at, is_big=name == "W", is_around=is_around, count=count)
     if name == "p":
-        return _paragraph_range(lines, at[0], is_around=is_around, count=count)
-    if name in _BRACKETS:
-        return _bracket_range(lines, at, *_BRACKETS[name], is_around=is_around, count=count)
-    return _quote_range(lines[at[0]], at, name, is_around=is_around)
+        return _find_paragraph_range(lines, at[0], is_around=is_around, count=count)
+    if name in _BRACKETS_BY_OBJECT_NAME:
+        return _find_bracket_range(
+            lines, at, *_BRACKETS_BY_OBJECT_NAME[name], is_around=is_around, count=count
+        )
+    return _find_quote_range(lines[at[0]], at, name, is_around=is_around)
 
 
 def _position_after(lines: Lines, at: Position) -> Position:
-    return at[0], boundary_after(lines[at[0]], at[1])
+    return at[0], grapheme_boundary_after(lines[at[0]], at[1])
 
 
-def _word_range(lines: Lines, at: Position, *, is_big: bool, is_around: bool, count: int) -> TextRange:
+def _find_word_range(lines: Lines, at: Position, *, is_big: bool, is_around: bool, count: int) -> TextRange:
     """Returns the range of words and the spaces between them, within the line."""
     row, line = at[0], lines[at[0]]
     if not line:
@@ -56,22 +58,22 @@ def _word_range(lines: Lines, at: Position, *, is_big: bool, is_around: bool, co
     def kind(column: int) -> object:
         return character_kind(lines, (row, column), is_big=is_big)
 
-    start = run_start(lines, at, is_big=is_big)
+    start = start_of_same_kind(lines, at, is_big=is_big)
     end = at
     for number in range(count):
         if number and end[1] >= len(line):
             break
-        begins_blank = end[1] < len(line) and kind(end[1]) == BLANK
-        end = _position_after(lines, run_end(lines, end, is_big=is_big))
-        if is_around and end[1] < len(line) and (begins_blank or kind(end[1]) == BLANK):
-            end = _position_after(lines, run_end(lines, end, is_big=is_big))
+        begins_blank = end[1] < len(line) and kind(end[1]) == BLANK_KIND
+        end = _position_after(lines, end_of_same_kind(lines, end, is_big=is_big))
+        if is_around and end[1] < len(line) and (begins_blank or kind(end[1]) == BLANK_KIND):
+            end = _position_after(lines, end_of_same_kind(lines, end, is_big=is_big))
     has_blank = line[end[1] - 1 : end[1]].isspace() or line[start[1] : start[1] + 1].isspace()
     if is_around and not has_blank and start[1] > 0 and line[: start[1]].strip():
         start = (row, len(line[: start[1]].rstrip()))  # no space after it: include the space before
     return TextRange(start, end)
 
 
-def _paragraph_range(lines: Lines, row: int, *, is_around: bool, count: int) -> TextRange:
+def _find_paragraph_range(lines: Lines, row: int, *, is_around: bool, count: int) -> TextRange:
     def same(one: int) -> bool:
         return bool(lines[one].strip()) == is_text
 
@@ -94,17 +96,17 @@ def _paragraph_range(lines: Lines, row: int, *, is_around: bool, count: int) -> 
     return TextRange((first, 0), (last, len(lines[last])), is_linewise=True)
 
 
-def _bracket_range(
+def _find_bracket_range(
     lines: Lines, at: Position, begin: str, close: str, *, is_around: bool, count: int
 ) -> TextRange | None:
     row, column = at
     char = lines[row][column : column + 1]
-    start = at if char == begin else unmatched_opening(lines, at, begin, close)
+    start = at if char == begin else find_unmatched_opening(lines, at, begin, close)
     for _ in range(count - 1):
-        start = unmatched_opening(lines, start, begin, close) if start is not None else None
+        start = find_unmatched_opening(lines, start, begin, close) if start is not None else None
     if start is None:
         return None
-    end = unmatched_closing(lines, (start[0], start[1] + 1), begin, close)
+    end = find_unmatched_closing(lines, (start[0], start[1] + 1), begin, close)
     if end is None:
         return None
     if is_around:
@@ -117,7 +119,7 @@ def _bracket_range(
     return TextRange(inner, end)
 
 
-def _quote_range(line: str, at: Position, quote: str, *, is_around: bool) -> TextRange | None:
+def _find_quote_range(line: str, at: Position, quote: str, *, is_around: bool) -> TextRange | None:
     """Returns the quotes around the position, or else the next ones in the line."""
     row, column = at
     targets = [place for place, char in enumerate(line) if char == quote and not _is_escaped(line, place)]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from widgets.editor.model import Position
 from widgets.editor.vi.motion_targets import Lines, last_cursor_column
-from widgets.editor.words import is_word
+from widgets.editor.words import is_word_character
 
 
 class ViSearch(NamedTuple):
@@ -33,9 +33,9 @@ def compile_vim_pattern(pattern: str) -> re.Pattern[str] | None:
                 ignores_case = char == "c"
             else:
                 out.append(
-                    _PATTERN_ESCAPES.get(char) or (f"\\{char}" if char in "dDsSwW" else re.escape(char))
+                    _REGEX_BY_VIM_ESCAPE.get(char) or (f"\\{char}" if char in "dDsSwW" else re.escape(char))
                 )
-        elif char == "[" and (end := _end_of_set(pattern, at)):
+        elif char == "[" and (end := _find_character_class_end(pattern, at)):
             out.append("[" + pattern[at:end].replace("[", "\\[") + "]")
             at = end + 1
         else:
@@ -46,18 +46,18 @@ def compile_vim_pattern(pattern: str) -> re.Pattern[str] | None:
         return None
 
 
-_PATTERN_ESCAPES = {
+_REGEX_BY_VIM_ESCAPE = {
     **{"<": r"\b(?=\w)", ">": r"\b(?<=\w)", "(": "(", ")": ")", "|": "|", "+": "+", "=": "?", "?": "?"},
     **{"{": "{", "}": "}", "t": "\\t"},
 }
 
 
-def _end_of_set(pattern: str, at: int) -> int:
+def _find_character_class_end(pattern: str, at: int) -> int:
     begin = at + (pattern[at : at + 1] == "^")
     return max(0, pattern.find("]", begin + 1))
 
 
-def find_match(lines: Lines, at: Position, wanted: ViSearch, count: int) -> Position | None:
+def find_search_match(lines: Lines, at: Position, wanted: ViSearch, count: int) -> Position | None:
     """Returns the n-th match from a position on; the search wraps around at the end."""
     pattern = compile_vim_pattern(wanted.pattern)
     if pattern is None or not wanted.pattern:
@@ -78,17 +78,17 @@ def find_match(lines: Lines, at: Position, wanted: ViSearch, count: int) -> Posi
     return targets[(first - count) % len(targets)]
 
 
-def word_at(line: str, column: int) -> tuple[int, str] | None:
+def search_word_at(line: str, column: int) -> tuple[int, str] | None:
     """Returns the word at or after the cursor and its start, as a search pattern; without a word, the
     next non-space text."""
     at = column
-    while at < len(line) and not is_word(line[at]):
+    while at < len(line) and not is_word_character(line[at]):
         at += 1
     if at < len(line):
-        while at and is_word(line[at - 1]):
+        while at and is_word_character(line[at - 1]):
             at -= 1
         end = at
-        while end < len(line) and is_word(line[end]):
+        while end < len(line) and is_word_character(line[end]):
             end += 1
         return at, f"\\<{line[at:end]}\\>"
     rest = line[column:].lstrip()

@@ -5,7 +5,7 @@ Also answers what a block must know without being drawn: its approximate height 
 from itertools import accumulate
 from typing import NamedTuple, assert_never
 
-from tools.amounts import duration
+from tools.amounts import format_seconds
 from tools.results import (
     Block as CardPart,
 )
@@ -243,7 +243,7 @@ def draw_thinking_label(seconds: float | None, *, is_live: bool, is_open: bool, 
     elif seconds is None or seconds < 0.5:
         words = "Thought"
     else:
-        words = f"Thought for {duration(seconds)}"
+        words = f"Thought for {format_seconds(seconds)}"
     sign = "▾ " if is_open else "▸ "
     parts = [(sign, "thinking-label"), (words, "thinking-label"), (f"  {said}" if said else "", "dim")]
     return OneLine(parts, flexible=2, link="toggle")

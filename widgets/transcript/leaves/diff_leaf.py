@@ -7,7 +7,7 @@ from bisect import bisect_right
 from itertools import pairwise
 from operator import attrgetter
 
-from tools.diff_lines import changed_words, parse_diff
+from tools.diff_lines import find_changed_words, parse_diff
 from widgets.transcript.leaves.code import ColouredWindows
 from widgets.transcript.leaves.leaf import Leaf, Piece, StyleRun
 from widgets.transcript.leaves.safe_text import cells, wrap
@@ -156,7 +156,7 @@ class DiffLeaf(Leaf):
         if index not in self._word_spans:
             old, new = (index, line.paired_line) if line.kind == "-" else (line.paired_line, index)
             texts = [self.plain[self.lines[at].start : self.lines[at].end] for at in (old, new)]
-            for at, spans in zip((old, new), changed_words(*texts), strict=True):
+            for at, spans in zip((old, new), find_changed_words(*texts), strict=True):
                 base = self.lines[at].start
                 self._word_spans[at] = [(base + a, base + b) for a, b in spans]
         return self._word_spans[index]

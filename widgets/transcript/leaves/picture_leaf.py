@@ -8,9 +8,9 @@ import os
 
 from tools import amounts
 from tools.results import ImageBlock
-from widgets.editor.images import MAX_HEADER_BYTES, image_from_bytes, is_rotated
+from widgets.editor.images import MAX_HEADER_BYTES, image_from_bytes, is_rotated_by_quarter
 from widgets.graphics import kitty
-from widgets.graphics.drawn_image import MAX_DATA_CHARS, TOO_LARGE_TEXT, DrawnImage
+from widgets.graphics.drawn_image import IMAGE_TOO_LARGE_TEXT, MAX_BASE64_CHARS, DrawnImage
 from widgets.transcript.leaves.leaf import Leaf, Piece
 from widgets.transcript.leaves.safe_text import clean
 
@@ -36,7 +36,7 @@ def image_size(image: ImageBlock) -> tuple[int, int]:
 def upright_size(image: ImageBlock) -> tuple[int, int]:
     """Returns width and height with the EXIF rotation applied."""
     width, height = image_size(image)
-    return (height, width) if is_rotated(_decode_header(image)) else (width, height)
+    return (height, width) if is_rotated_by_quarter(_decode_header(image)) else (width, height)
 
 
 def _decode_header(image: ImageBlock) -> bytes:
@@ -73,8 +73,8 @@ class PictureLeaf(Leaf):
         self, image: ImageBlock, *, key: str = "hint", fill: str = "", is_large: bool = False
     ) -> None:
         """`is_large`: the image is alone on a screen and may fill it."""
-        is_too_large = len(image.data) > MAX_DATA_CHARS
-        self._problem = TOO_LARGE_TEXT if is_too_large else ""
+        is_too_large = len(image.data) > MAX_BASE64_CHARS
+        self._problem = IMAGE_TOO_LARGE_TEXT if is_too_large else ""
         super().__init__(image_label(image, self._problem), key=key, fill=fill)
         self.drawn: DrawnImage | None = None
         self._image = image
@@ -132,9 +132,12 @@ class PictureLeaf(Leaf):
         if drawn.has_placeholders and not drawn.is_stale and not drawn.is_refused:
             return [
                 *out,
-                Piece(kitty.placeholder_cells(drawn.kitty_id, at, drawn.columns), f"%{drawn.colour}"),
+                Piece(
+                    kitty.make_placeholder_cells(drawn.kitty_id, at, drawn.columns),
+                    f"%{drawn.placeholder_colour}",
+                ),
             ]
-        mark = f"={drawn.token}.{at}" if drawn.is_drawn_over_cells else ""
+        mark = f"={drawn.overlay_token}.{at}" if drawn.is_drawn_over_cells else ""
         upper, lower = drawn.pixels[2 * at], drawn.pixels[2 * at + 1]
         return [*out, *(_half_block_piece(*pair, mark) for pair in zip(upper, lower, strict=True))]
 

@@ -10,7 +10,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets import textual_internals as textual_inside
-from widgets.graphics.terminal_images import app_images
+from widgets.graphics.terminal_images import terminal_images_of_app
 from widgets.key_labels import key_label
 from widgets.transcript.column import Column, LocatedRow
 from widgets.transcript.leaves.leaf import ACTION_LINK_PREFIX
@@ -42,7 +42,7 @@ class Painter:
         self._overlay = overlay
         self._look = look
         self._shown_strips: list[Strip] = []
-        self.thumbnails = Thumbnails(column, viewport, lambda: app_images(widget.app))
+        self.thumbnails = Thumbnails(column, viewport, lambda: terminal_images_of_app(widget.app))
         self.cost = 0.0
         """The CPU seconds spent painting since it was last set to zero."""
 

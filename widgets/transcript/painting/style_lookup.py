@@ -13,7 +13,7 @@ from rich.style import Style as RichStyle
 from textual.strip import Strip
 from textual.style import Style
 
-from widgets.graphics.image_marks import image_mark_style, palette_colour
+from widgets.graphics.image_marks import make_image_mark_style, make_palette_colour
 from widgets.readable_styles import readable_style
 from widgets.textual_internals import cache_encoding, cached_encoding
 from widgets.transcript.leaves.leaf import ACTION_LINK_PREFIX
@@ -159,10 +159,10 @@ class StyleLookup:
             has_address = self._has_links and not href.startswith(ACTION_LINK_PREFIX)
             return self.style(inner) + RichStyle(link=href) if has_address else self.style(inner)
         if key.startswith("%"):
-            return self.style("text") + RichStyle(color=palette_colour(int(key[1:])))
+            return self.style("text") + RichStyle(color=make_palette_colour(int(key[1:])))
         if "=" in key:
             inner, _, mark = key.partition("=")
-            return self.style(inner or "text") + image_mark_style(mark)
+            return self.style(inner or "text") + make_image_mark_style(mark)
         if key.startswith("#"):
             return self.style("text") + RichStyle(color=key[:7], bgcolor=key[7:] or None)
         key, _, background = key.partition("|")

@@ -17,7 +17,7 @@ from app.tui.features.context.context_groups import CONTEXT_GROUPS
 from app.tui.features.context.screen import ContextScreen, ContextShare, ContextView
 from app.tui.features.shared_dialogs import show_card
 from app.tui.page_protocols import AskOnScreen, KeyLabel, ShowMessage, ShowProgress, WriteToEditor
-from tools.amounts import percentage, tokens
+from tools.amounts import format_percentage, tokens
 from tools.results import Card, TextBlock
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import TextEditScreen
@@ -208,4 +208,4 @@ def _percent(tokens: int, whole: int) -> str:
     """Formats a share in per cent; empty if it would round to zero, so that small rows do not
     distract."""
     percent = 100 * tokens / whole if whole else 0
-    return percentage(percent) if percent >= 0.05 else ""
+    return format_percentage(percent) if percent >= 0.05 else ""

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from app.tui.features.context.context_groups import GROUP_TONES, GroupTone
 from widgets.key_labels import key_spans
 from widgets.line import RIGHT_MARGIN, RowBuilder, cells, share_cells
-from widgets.lists.rows import ListRow, column_heads
+from widgets.lists.rows import ListRow, make_column_heads
 from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
 from widgets.screens.preview import PreviewText
 
@@ -39,7 +39,7 @@ class ContextView(msgspec.Struct, frozen=True, kw_only=True):
     """The rows of the table. Only large results can be removed and put back."""
 
 
-_COLUMN_HEADS = column_heads("", right=" items   tokens    share")
+_COLUMN_HEADS = make_column_heads("", right=" items   tokens    share")
 MIN_ROWS_FOR_LEGEND = 16
 """Rows of the terminal from which the bar has a legend."""
 _MIN_ROWS_FOR_MARGINS = 30

@@ -8,7 +8,7 @@ import msgspec
 from app.extensions.registrations import ExtensionStatus
 from app.tui.features.shared_dialogs import pick_row
 from app.tui.page_protocols import AskOnScreen
-from widgets.lists.rows import Badge, ListRow, column_heads
+from widgets.lists.rows import Badge, ListRow, make_column_heads
 from widgets.screens.preview import PreviewPart, PreviewText, fact_parts
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ async def show_extensions(status: Sequence[ExtensionStatus], ask: AskOnScreen) -
         [_extension_row(each) for each in status],
         empty="no extensions are loaded",
         choose="",
-        heads=column_heads("Extension", detail="registers", right="from"),
+        heads=make_column_heads("Extension", detail="registers", right="from"),
         note="/reload reloads them",
         preview=lambda row: _extension_preview(by_path[row.id]),
         is_full_height=True,

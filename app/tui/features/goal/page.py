@@ -16,7 +16,7 @@ from app.tui.page_protocols import AskOnScreen, ShowMessage, SpawnTask
 from app.values.events import Event, GoalChanged
 from app.values.todos import CheckResult, GoalCheck, GoalView
 from app.values.user_errors import UserError
-from tools.amounts import duration
+from tools.amounts import format_seconds
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import InputScreen
 from widgets.screens.picker import Picked, PickerAction, PickerScreen, picker_bindings
@@ -166,7 +166,7 @@ def _check_row(number: int, check: GoalCheck, result: CheckResult | None, *, is_
     if result is None:
         return ListRow(id=str(number), title=title, prefix="○ ", detail="not checked yet")
     ending = f"exit {result.exit_code}" if result.exit_code is not None else result.problem.split("\n", 1)[0]
-    detail = ", ".join(filter(None, (ending, duration(result.seconds), "stale" if is_stale else "")))
+    detail = ", ".join(filter(None, (ending, format_seconds(result.seconds), "stale" if is_stale else "")))
     tone = "dim" if is_stale else "text" if result.has_passed else "warning"
     return ListRow(
         id=str(number), title=title, prefix="✓ " if result.has_passed else "✗ ", tone=tone, detail=detail

@@ -21,9 +21,9 @@ from app.tui.transcript.renderers import Renderers
 from app.tui.transcript.turn_end import TurnEnds
 from app.values.events import Event, MessageEnd, MessageStart, MessageUpdate
 from app.values.user_errors import UserError
-from tools.amounts import age
+from tools.amounts import format_age
 from tools.text import one_line
-from widgets.lists.rows import Badge, ListRow, Tone, column_heads
+from widgets.lists.rows import Badge, ListRow, Tone, make_column_heads
 from widgets.screens.block import BlockScreen
 from widgets.screens.conversation import ConversationScreen
 from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
@@ -53,7 +53,7 @@ class HelpersScreen(PickerScreen):
             order="given",
             choose="open",
             empty="no helpers or jobs",
-            heads=column_heads("Task", badges=("state",), right="time"),
+            heads=make_column_heads("Task", badges=("state",), right="time"),
             preview=done,
         )
 
@@ -243,4 +243,4 @@ class HelpersPage:
 
 def _task_row(id: str, title: str, state: str, detail: str, seconds: float) -> ListRow:
     badge = Badge(text=state, tone=_STATE_TONES.get(state, "success"))
-    return ListRow(id=id, title=one_line(title), badges=(badge,), detail=detail, right=age(seconds))
+    return ListRow(id=id, title=one_line(title), badges=(badge,), detail=detail, right=format_age(seconds))

@@ -10,9 +10,9 @@ from app.engine.jobs.background_jobs import BackgroundJob
 from app.engine.session import Session
 from app.tui.features.shared_dialogs import ask_with_refresh
 from app.tui.page_protocols import AskOnScreen, CopyText, ShowMessage
-from tools.amounts import age
+from tools.amounts import format_age
 from tools.results import Card, TextBlock
-from widgets.lists.rows import Badge, ListRow, Tone, column_heads
+from widgets.lists.rows import Badge, ListRow, Tone, make_column_heads
 from widgets.screens.block import BlockScreen
 from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
 from widgets.screens.preview import Preview, PreviewPart, PreviewText
@@ -37,7 +37,7 @@ class JobsScreen(PickerScreen):
             order="given",
             choose="open output",
             empty="no jobs are running",
-            heads=column_heads("Job", badges=("state",), right="time"),
+            heads=make_column_heads("Job", badges=("state",), right="time"),
             preview=tail,
         )
         self.add_class("jobs")
@@ -128,7 +128,9 @@ class JobsPage(msgspec.Struct, frozen=True):
 def _job_row(job: BackgroundJob) -> ListRow:
     state = job.state if job.state in _STATE_TONES else "done"
     badge = Badge(text=state, tone=_STATE_TONES[state])
-    return ListRow(id=job.id, title=job.title, badges=(badge,), detail=_job_note(job), right=age(job.seconds))
+    return ListRow(
+        id=job.id, title=job.title, badges=(badge,), detail=_job_note(job), right=format_age(job.seconds)
+    )
 
 
 def _job_note(job: BackgroundJob) -> str:

@@ -80,13 +80,17 @@ def _split_file_and_cells(words: str) -> tuple[str, str]:
 
 
 def kernel_rows(view: "KernelInfo") -> list[ListRow]:
-    memory = size(view.memory) if view.memory is not None else "unknown"
+    memory = size(view.memory_bytes) if view.memory_bytes is not None else "unknown"
     rows = [
         ListRow(id="kernel", title="Interpreter", is_heading=True),
-        ListRow(id="interpreter", title=view.interpreter, detail=f"Python {view.version}, from {view.found}"),
+        ListRow(
+            id="interpreter",
+            title=view.interpreter,
+            detail=f"Python {view.version}, from {view.interpreter_origin}",
+        ),
         ListRow(
             id="state",
-            title=f"{view.state}, {view.cells} cell{'' if view.cells == 1 else 's'}",
+            title=f"{view.state}, {view.cell_count} cell{'' if view.cell_count == 1 else 's'}",
             detail=f"memory {memory}, process {view.pid}",
         ),
         ListRow(id="restart", title="Restart", detail="all variables are lost"),

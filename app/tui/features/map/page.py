@@ -24,7 +24,7 @@ from tools.amounts import pluralized
 from tools.filemap.symbols import Symbol
 from tools.results import Card, FileBlock
 from tools.text import escape_controls, one_line
-from widgets.completion.files import file_reference
+from widgets.completion.files import format_file_reference
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import Picked
 from widgets.screens.preview import PreviewText, make_preview
@@ -155,7 +155,7 @@ class MapPage(msgspec.Struct):
         self._unfolded_paths.add(path)
 
     def _mention_place(self, place: MapPlace) -> None:
-        self.write_to_editor(f"{file_reference(place.reference)} ", focus=True)
+        self.write_to_editor(f"{format_file_reference(place.reference)} ", focus=True)
 
     def _preview(self, row: ListRow) -> PreviewText:
         place = self._place_by_row_id.get(row.id)
@@ -247,7 +247,7 @@ class MapPage(msgspec.Struct):
                 title=f"{one.symbol.kind} {one.name}",
                 detail=shorten_at_start(place.path),
                 right=line_range_text(one.symbol),
-                words=place.path,
+                search_words=place.path,
             )
             for place, (_, one) in zip(places, found, strict=True)
         ]
@@ -279,7 +279,7 @@ class MapPage(msgspec.Struct):
                     id=f"{number}",
                     title=f"{shorten_at_start(use.path)}:{use.line}{within}",
                     detail=one_line(escape_controls(use.text)),
-                    words=use.path,
+                    search_words=use.path,
                 )
             )
         await self._show_places(f"{name}: {pluralized(len(rows), 'use')}, matched by name", rows, places)

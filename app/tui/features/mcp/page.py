@@ -18,8 +18,8 @@ from app.values.mcp_servers import ServerState, ServerView, ToolExposure, ToolVi
 from app.values.user_errors import UserError
 from tools.amounts import tokens
 from tools.text import escape_controls, one_line
-from widgets.lists.filtering import VisibleRow
-from widgets.lists.rows import Badge, ListRow, Tone, column_heads
+from widgets.lists.filtering import MatchedRow
+from widgets.lists.rows import Badge, ListRow, Tone, make_column_heads
 from widgets.screens.dialogs import ConfirmScreen
 from widgets.screens.picker import Picked, PickerAction, PickerScreen, picker_bindings
 from widgets.screens.preview import PreviewPart, PreviewText, fact_parts
@@ -70,7 +70,7 @@ class ServersScreen(PickerScreen):
         self.show_rows(self._rows)
         super().on_resize()
 
-    def adjust_rows(self, shown: list[VisibleRow]) -> list[VisibleRow]:
+    def adjust_rows(self, shown: list[MatchedRow]) -> list[MatchedRow]:
         """Leaves the number of tools where there is no room for all columns."""
         if self.app.size.width >= _ALL_COLUMNS_MIN_WIDTH:
             return shown
@@ -229,7 +229,7 @@ class McpPage(msgspec.Struct, frozen=True):
             [_tool_row(tool) for tool in view.tools],
             order="given",
             choose="",
-            heads=column_heads("Tool", badges=(f"{'reach':<{_COLUMN_WIDTHS[1]}}",), right="tokens"),
+            heads=make_column_heads("Tool", badges=(f"{'reach':<{_COLUMN_WIDTHS[1]}}",), right="tokens"),
             preview=lambda row: _tool_preview(tools[row.id]),
         )
 
@@ -254,7 +254,7 @@ def _join_columns(tools: str, reach: str, tokens: str) -> str:
 
 
 def _column_heads() -> ListRow:
-    return column_heads(
+    return make_column_heads(
         "Server",
         badges=(f"{'state':<{_STATE_CELLS}}",),
         detail=_join_columns("tools", "reach", "tokens"),

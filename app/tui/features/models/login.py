@@ -169,7 +169,7 @@ class LoginPage(msgspec.Struct, frozen=True):
             )
             return
         if not provider:
-            rows = [ListRow(id=name, title=provider_title(name), words=name) for name in stored]
+            rows = [ListRow(id=name, title=provider_title(name), search_words=name) for name in stored]
             picked = await pick_row(self.ask, "Remove which credential?", rows, choose="remove")
             if picked is None:
                 return
@@ -192,7 +192,7 @@ def _provider_row(credentials: Credentials, name: str) -> ListRow:
         return ListRow(
             id=name,
             title=title,
-            words=words,
+            search_words=words,
             badges=(Badge(text=_CREDENTIAL_SOURCE_TEXTS[source], tone="success"),),
         )
     keys = (known.key_variables or known.token_variables)[:1] if known else ()
@@ -201,4 +201,4 @@ def _provider_row(credentials: Credentials, name: str) -> ListRow:
         ways.append("an account")
     elif not ways and account is not None:
         ways.append("an account, not set up")
-    return ListRow(id=name, title=title, words=words, detail=" or ".join(ways))
+    return ListRow(id=name, title=title, search_words=words, detail=" or ".join(ways))

@@ -35,7 +35,7 @@ OTHER_SERVER_ROW = ListRow(
     id="another server",
     title="Another server…",
     detail="Ollama, LM Studio, vLLM, OpenAI-compatible",
-    words="ollama lm studio vllm openai-compatible local custom own self-hosted llama.cpp localhost models.json",
+    search_words="ollama lm studio vllm openai-compatible local custom own self-hosted llama.cpp localhost models.json",
 )
 LOCAL_SERVER_NAMES = (
     "ollama",

@@ -276,6 +276,6 @@ def _model_row(model: Model, current: str, *, is_usable: bool) -> ListRow:
         badges=_window_badge(model.context_window),
         is_checked=model.key == current,
         tone="text" if is_usable else "dim",
-        words=model.name,
+        search_words=model.name,
         is_secondary=is_reseller_offer(model),
     )

@@ -7,14 +7,14 @@ import msgspec
 from textual.binding import BindingType
 
 from widgets.key_labels import key_label
-from widgets.lists.filtering import VisibleRow
-from widgets.lists.rows import Badge, ListRow, column_heads
+from widgets.lists.filtering import MatchedRow
+from widgets.lists.rows import Badge, ListRow, make_column_heads
 from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
 from widgets.screens.preview import PreviewText
 from widgets.textual_internals import keymap_of
 
 NO_KEY_TEXT = "no key"
-_COLUMN_HEADS = column_heads("Model", badges=("context",), detail="provider", right="$ per 1M, in/out")
+_COLUMN_HEADS = make_column_heads("Model", badges=("context",), detail="provider", right="$ per 1M, in/out")
 
 
 def _cycle_key_label(own: Mapping[str, str]) -> str:
@@ -98,11 +98,11 @@ class ModelScreen(PickerScreen):
             self.is_scoped = not self.is_scoped
             self._show_scope()
 
-    def adjust_rows(self, shown: list[VisibleRow]) -> list[VisibleRow]:
+    def adjust_rows(self, shown: list[MatchedRow]) -> list[MatchedRow]:
         """Marks the models without a key where the list has no headings: in search results and in the scope."""
         if not self.filter_text and not self.is_scoped:
             return shown
-        return [VisibleRow(_with_missing_key(item.row), item.matched) for item in shown]
+        return [MatchedRow(_with_missing_key(item.row), item.matched) for item in shown]
 
     def _show_scope(self, note: str = "") -> None:
         rows = (

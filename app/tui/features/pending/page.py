@@ -11,7 +11,7 @@ from app.tui.page_protocols import AskOnScreen, ShowMessage
 from app.values.events import Event
 from app.values.pending import PendingChanged
 from app.values.user_errors import UserError
-from tools.edits.pending import Resolution, StagedAction, StagedFile
+from tools.edits.staged_actions import Resolution, StagedAction, StagedFile
 from tools.results import Card, DiffBlock, TextBlock
 from tools.text import escape_controls, one_line
 from widgets.lists.rows import ListRow
@@ -79,7 +79,9 @@ class PendingPage(msgspec.Struct, frozen=True):
             raise UserError("Name a file: /pending apply FILE, or /pending discard FILE. /pending shows all.")
         shown = path.strip()
         holders = [
-            one for one in self.session.pending.waiting if any(file.shown == shown for file in one.files)
+            one
+            for one in self.session.pending.waiting
+            if any(file.display_path == shown for file in one.files)
         ]
         if len(holders) != 1:
             found = f"{len(holders)} staged changes have" if holders else "No staged change has"
@@ -123,7 +125,8 @@ class PendingPage(msgspec.Struct, frozen=True):
     def _files_preview(self, row: ListRow) -> PreviewText:
         staged = self._find_waiting(row.id)
         files = [
-            f"{one_line(file.shown)}  +{file.diff.added} -{file.diff.removed}{'  in conflict' if file.conflict else ''}"
+            f"{one_line(file.display_path)}  +{file.diff.added} -{file.diff.removed}"
+            f"{'  in conflict' if file.conflict_text else ''}"
             for file in (staged.files if staged is not None else ())
         ]
         text = "\n".join(files) or "changes no files; applying it runs an action of its tool"
@@ -146,12 +149,12 @@ def staged_card(staged: StagedAction) -> Card:
 
 def _file_blocks(file: StagedFile) -> Iterator[DiffBlock | TextBlock]:
     yield DiffBlock(
-        path=one_line(file.shown),
+        path=one_line(file.display_path),
         diff=escape_controls(file.diff.patch),
         added=file.diff.added,
         removed=file.diff.removed,
     )
-    if file.conflict:
+    if file.conflict_text:
         yield TextBlock(
-            text=f"Not merged, because the file also changed here:\n{escape_controls(file.conflict)}"
+            text=f"Not merged, because the file also changed here:\n{escape_controls(file.conflict_text)}"
         )

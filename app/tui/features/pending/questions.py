@@ -12,8 +12,8 @@ from app.tui.page_protocols import ShowMessage, SpawnTask
 from app.values.events import AgentSettled, AgentStart, Event, SessionReplaced
 from app.values.pending import PendingChanged
 from app.values.user_errors import UserError
-from tools.amounts import MINUS
-from tools.edits.pending import StagedAction
+from tools.amounts import MINUS_SIGN
+from tools.edits.staged_actions import StagedAction
 from tools.text import one_line
 from widgets.transcript.blocks import NoteKind
 
@@ -58,8 +58,8 @@ class StagedQuestions(msgspec.Struct):
         from app.tui.features.pending.page import staged_card  # noqa: PLC0415
 
         files = [
-            f"{one_line(file.shown)}  +{file.diff.added} {MINUS}{file.diff.removed}"
-            f"{'  in conflict' if file.conflict else ''}"
+            f"{one_line(file.display_path)}  +{file.diff.added} {MINUS_SIGN}{file.diff.removed}"
+            f"{'  in conflict' if file.conflict_text else ''}"
             for file in staged.files
         ]
         if len(files) > _MAX_FILES:

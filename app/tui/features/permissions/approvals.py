@@ -17,9 +17,9 @@ from app.permits.verdicts import RISK_MEANINGS
 from app.tui.page_protocols import AskOnScreen, KeyLabel, NotifyWaiting, ShowMessage, SpawnTask
 from app.values.approvals import Approval
 from app.values.events import Event, QuestionAsked
-from tools.amounts import MINUS
-from tools.edits.card import file_diffs
-from tools.edits.pending import StagedAction
+from tools.amounts import MINUS_SIGN
+from tools.edits.edit_card import make_file_diffs
+from tools.edits.staged_actions import StagedAction
 from tools.results import Block, Card, DiffBlock, TextBlock, ToolResult
 from widgets.editor.prompt import PromptEditor
 from widgets.status.approval import ApprovalBar
@@ -178,7 +178,7 @@ class Approvals(msgspec.Struct):
         changes = await self.preview_call(approval.tool_name, approval.arguments, is_for_person=True)
         content = approval.arguments.get("content")
         if changes is not None:
-            diffs = file_diffs(changes.details, str(approval.arguments.get("path", "")))
+            diffs = make_file_diffs(changes.details, str(approval.arguments.get("path", "")))
             self.bar.show_change(question_id, _changed_files(diffs, names_files=len(diffs) > 1))
         elif isinstance(content, str):
             path = str(approval.arguments.get("path", ""))
@@ -487,7 +487,7 @@ def _changed_files(diffs: Sequence[DiffBlock], *, names_files: bool) -> list[Cha
         ChangedFile(
             path=diff.path,
             diff=diff.diff,
-            heading=f"{diff.path}  +{diff.added} {MINUS}{diff.removed}" if names_files else "",
+            heading=f"{diff.path}  +{diff.added} {MINUS_SIGN}{diff.removed}" if names_files else "",
         )
         for diff in diffs
     ]
@@ -502,7 +502,7 @@ def _full_card(approval: Approval, changes: ToolResult | None) -> Card:
     finds each of several files."""
     told = "\n".join(f"{_risk_text(part.letter)}: {part.text}\n   {part.why}" for part in approval.parts)
     blocks: list[Block] = []
-    diffs = file_diffs(changes.details) if changes is not None else ()
+    diffs = make_file_diffs(changes.details) if changes is not None else ()
     for name, value in () if diffs else approval.arguments.items():
         plain = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
         blocks.append(TextBlock(text=f"{name}: {plain}"))

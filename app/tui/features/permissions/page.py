@@ -104,7 +104,7 @@ class PermissionsPage:
                 ListRow(
                     id=f"past:{number}",
                     title=f"{fit_cells(one.tool, tool_cells)}  {text}",
-                    lead=f"{verdict.risk:<9}  ",
+                    lead_word=f"{verdict.risk:<9}  ",
                     lead_tone=_RISK_TONES.get(verdict.risk, "muted"),
                     right=f"{one.outcome}, {one.by}",
                     right_tone="error" if one.outcome == "refused" else "success",

@@ -12,7 +12,7 @@ from app.undo.change_lists import FileDifference
 from app.undo.review.review_records import Decisions
 from app.undo.review.reviewed_files import ListedFile, ReviewedChanges, ReviewedFile
 from app.values.user_errors import UserError
-from tools.amounts import changed_lines
+from tools.amounts import format_changed_lines
 
 Review = ChangeReview | StagedReview | ProposedReview
 REVIEW_SCOPES: tuple[str, ...] = ("session", "prompt", "git")
@@ -56,7 +56,7 @@ class Comparison:
         except UserError as problem:
             return ReviewView(title=title, files=(), empty_text=str(problem))
         shown = changes.differences
-        figures = changed_lines(shown.added, shown.removed)
+        figures = format_changed_lines(shown.added, shown.removed)
         return ReviewView(
             title=shown.title,
             files=await self.file_rows(counts_decided=counts_decided),

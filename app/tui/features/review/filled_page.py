@@ -8,7 +8,7 @@ import msgspec
 
 from app.tui.features.review.hunk_blocks import ShownFile, file_blocks, following_file_blocks
 from app.undo.review.review_records import Decisions
-from tools.edits.diffs import DIFF_CONTEXT
+from tools.edits.diffs import DIFF_CONTEXT_LINES
 from widgets.transcript.blocks import Block
 
 CountRows = Callable[[Sequence[Block]], int]
@@ -46,17 +46,17 @@ def fill_page(
     def rows(context: int, lines: int, selected_context: int = 0) -> int:
         return count_rows(page(context, lines, selected_context).all_blocks)
 
-    if rows(DIFF_CONTEXT, page_rows) <= page_rows:
-        contexts = range(DIFF_CONTEXT, max(page_rows, DIFF_CONTEXT + 1))
+    if rows(DIFF_CONTEXT_LINES, page_rows) <= page_rows:
+        contexts = range(DIFF_CONTEXT_LINES, max(page_rows, DIFF_CONTEXT_LINES + 1))
         widest = _last_that_fits(contexts, page_rows, lambda context: rows(context, page_rows))
         selected = _last_that_fits(contexts, page_rows, lambda context: rows(widest, page_rows, context))
         return page(widest, page_rows, selected)
     if len(files) == 1:
-        return page(DIFF_CONTEXT, 0)
-    lines = bisect_right(range(1, page_rows), page_rows, key=lambda count: rows(DIFF_CONTEXT, count))
+        return page(DIFF_CONTEXT_LINES, 0)
+    lines = bisect_right(range(1, page_rows), page_rows, key=lambda count: rows(DIFF_CONTEXT_LINES, count))
     if not lines:
         return fill_page(files[:-1], decided, page_rows=page_rows, count_rows=count_rows)
-    return page(DIFF_CONTEXT, lines)
+    return page(DIFF_CONTEXT_LINES, lines)
 
 
 def _last_that_fits(contexts: Sequence[int], page_rows: int, rows: Callable[[int], int]) -> int:

@@ -7,8 +7,8 @@ import msgspec
 from app.undo.change_lists import FileDifference
 from app.undo.review.review_records import Decisions, Remark
 from app.undo.review.reviewed_files import ReviewedFile, ReviewedHunk
-from tools.amounts import changed_lines
-from tools.edits.diffs import DIFF_CONTEXT
+from tools.amounts import format_changed_lines
+from tools.edits.diffs import DIFF_CONTEXT_LINES
 from tools.results import Block as CardPart
 from tools.results import Card, DiffBlock, TextBlock
 from tools.text import escape_controls, one_line
@@ -50,11 +50,11 @@ def is_decided(
     return hunk.key in taken or hunk.key in kept or any(one.key == hunk.key for one in remarks)
 
 
-def file_blocks(shown: ShownFile, decided: Decisions, *, context: int = DIFF_CONTEXT) -> list[Block]:
+def file_blocks(shown: ShownFile, decided: Decisions, *, context: int = DIFF_CONTEXT_LINES) -> list[Block]:
     """Returns the blocks of the selected file, with up to `context` unchanged lines around each hunk."""
     if shown.fold_reason:
         return [_folded_file_block(shown, decided.kept)]
-    patches = shown.file.patches_with_context(context) if context > DIFF_CONTEXT else {}
+    patches = shown.file.patches_with_context(context) if context > DIFF_CONTEXT_LINES else {}
     blocks: list[Block] = [
         _hunk_block(shown, hunk, decided, patches.get(hunk.key, hunk.patch)) for hunk in shown.hunks
     ]
@@ -67,7 +67,7 @@ def file_blocks(shown: ShownFile, decided: Decisions, *, context: int = DIFF_CON
 
 
 def following_file_blocks(
-    shown: ShownFile, decided: Decisions, lines: int, *, context: int = DIFF_CONTEXT
+    shown: ShownFile, decided: Decisions, lines: int, *, context: int = DIFF_CONTEXT_LINES
 ) -> list[Block]:
     """Returns the first blocks of a file below the selected one, with at most `lines` lines of its hunks. The first
     block begins with the path."""
@@ -101,7 +101,7 @@ def _hunk_block(shown: ShownFile, hunk: ReviewedHunk, decided: Decisions, patch:
     is_one_of_many = len(shown.file.hunks) > 1
     words = [
         conflict if label != conflict else "",
-        changed_lines(hunk.added, hunk.removed) if is_one_of_many else "",
+        format_changed_lines(hunk.added, hunk.removed) if is_one_of_many else "",
     ]
     parts: list[DiffBlock | TextBlock] = []
     if patch:
@@ -155,7 +155,7 @@ def _folded_file_block(shown: ShownFile, kept: frozenset[str]) -> CustomBlock:
         kind=CustomKind.HUNK,
         card=Card(
             title=f"Folded: {shown.fold_reason}",
-            summary=f"{count} · {changed_lines(added, removed)}",
+            summary=f"{count} · {format_changed_lines(added, removed)}",
             blocks=(TextBlock(text="o unfolds it; space keeps and x reverts the whole file."),),
         ),
         label=decided[0],

@@ -11,7 +11,7 @@ from app.tui.features.shared_dialogs import select_option
 from app.tui.page_protocols import AskOnScreen, CopyText, OpenInEditor, ShowMessage
 from app.values.approvals import Approval
 from app.values.user_errors import UserError
-from tools.edits.pending import StagedAction
+from tools.edits.staged_actions import StagedAction
 from widgets.transcript.blocks import NoteKind
 
 _UNKNOWN_SCOPE_TEXT = (

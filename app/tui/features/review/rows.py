@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from widgets.line import cells
-from widgets.lists.rows import Badge, ListRow, Tone, column_heads
+from widgets.lists.rows import Badge, ListRow, Tone, make_column_heads
 from widgets.screens.screen_parts import KeyHint
 from widgets.transcript.leaves.safe_text import cut_end_to_fit
 
@@ -162,7 +162,7 @@ def list_heads(view: ReviewView, width: int) -> ListRow | None:
         )
         if room
     ]
-    return column_heads("File", badges=badges, detail="note" if any(map(_detail, view.files)) else "")
+    return make_column_heads("File", badges=badges, detail="note" if any(map(_detail, view.files)) else "")
 
 
 def list_rows(view: ReviewView, width: int) -> list[ListRow]:

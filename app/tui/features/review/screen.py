@@ -20,8 +20,8 @@ from app.tui.features.review.rows import (
     title_cells,
 )
 from widgets.key_table import Key, KeyTable
-from widgets.lists.filtering import VisibleRow
-from widgets.lists.row_list import ROOMY_MIN_ROWS, RowList
+from widgets.lists.filtering import MatchedRow
+from widgets.lists.row_list import MIN_TERMINAL_ROWS_FOR_HEADS, RowList
 from widgets.screens.block import BlockKeyboard, BlockView, SearchableScreen
 from widgets.screens.requests import ScreenRequest
 from widgets.screens.screen_parts import KeyHints, RuleTitle
@@ -165,7 +165,7 @@ class ReviewScreen(SearchableScreen):
     def show_view(self, view: ReviewView, *, is_new: bool = True) -> None:
         """Shows another comparison, or newer figures of the same; the cursor stays on its file."""
         keep, self.view = view.first_file or self.path, view
-        self.files.empty, self.files.title_cells = view.empty_text, title_cells(view)
+        self.files.empty_text, self.files.title_cells = view.empty_text, title_cells(view)
         self._show_rows(keep)
         self._fit()
         if is_new:
@@ -293,12 +293,12 @@ class ReviewScreen(SearchableScreen):
     def _show_rows(self, keep: str) -> None:
         """Shows the files with the columns for which there is room; the cursor goes to the file `keep`."""
         width = self.app.size.width
-        self.files.heads = list_heads(self.view, width)
-        self.files.show([VisibleRow(row) for row in list_rows(self.view, width)], keep=keep)
+        self.files.column_heads = list_heads(self.view, width)
+        self.files.show_rows([MatchedRow(row) for row in list_rows(self.view, width)], keep=keep)
 
     def _fit(self) -> None:
         most = max(2, self.app.size.height // _LIST_HEIGHT_DIVISOR)
-        heads = self.app.size.height >= ROOMY_MIN_ROWS and list_heads(self.view, 0) is not None
+        heads = self.app.size.height >= MIN_TERMINAL_ROWS_FOR_HEADS and list_heads(self.view, 0) is not None
         self.files.styles.height = max(1, min(most, len(self.view.files))) + heads
         self.files.display = self._separator.display = bool(self.view.files)
 

@@ -40,7 +40,7 @@ from app.tui.status.header_and_footer import short_path
 from app.values.usage import format_dollars
 from app.values.user_errors import UserError
 from app.values.wire import now_ms
-from tools.amounts import age, ago, pluralized
+from tools.amounts import format_age, format_ago, pluralized
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import Picked
 from widgets.screens.preview import PreviewPart, PreviewText
@@ -246,7 +246,7 @@ class SessionsPage(msgspec.Struct):
             SessionRow(
                 id=str(one.path),
                 title=one_line(one.title, 120),
-                age=age((now - one.modified) / 1000),
+                age=format_age((now - one.modified) / 1000),
                 folder=short_path(Path(one.cwd), self.home),
                 messages=f"{one.message_count:,}" if one.message_count >= 0 else "",
                 cost=format_dollars(one.cost) if one.cost else "",
@@ -325,7 +325,7 @@ def _message_count_text(summary: SessionSummary) -> str:
 
 
 def _session_facts(summary: SessionSummary, home: Path) -> PreviewText:
-    created, modified = (ago((now_ms() - then) / 1000) for then in (summary.created, summary.modified))
+    created, modified = (format_ago((now_ms() - then) / 1000) for then in (summary.created, summary.modified))
     facts = (
         f"{short_path(Path(summary.cwd), home)}",
         " · ".join(filter(None, (_message_count_text(summary), f"started {created}", f"last {modified}"))),

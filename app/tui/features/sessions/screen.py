@@ -9,7 +9,7 @@ from textual.binding import BindingType
 from widgets.editor.line_input import LineInput
 from widgets.key_labels import key_label
 from widgets.line import cells
-from widgets.lists.rows import Badge, ListRow, column_heads
+from widgets.lists.rows import Badge, ListRow, make_column_heads
 from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
 from widgets.screens.preview import PreviewText
 from widgets.screens.requests import ScreenRequest
@@ -201,7 +201,7 @@ class SessionsScreen(PickerScreen):
         figures = _join_figures("messages", "cost", "age", has_costs=any(one.cost for one in shown))
         has_details = bool(self._excerpts) or any(one.first_words for one in shown)
         room = self._project_cells(shown)
-        return column_heads(
+        return make_column_heads(
             "Session",
             badges=[f"{_PROJECT_HEAD:<{room}}"] if room else [],
             detail="begins" if has_details else "",
@@ -220,5 +220,5 @@ class SessionsScreen(PickerScreen):
             detail=said or one.first_words,
             right=one.age if said or self._is_narrow else figures,
             badges=(*project, *_state_badges(one)),
-            words=f"{one.search_text} {one.folder} {self._searched_query if said else ''}",
+            search_words=f"{one.search_text} {one.folder} {self._searched_query if said else ''}",
         )

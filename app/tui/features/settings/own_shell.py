@@ -13,7 +13,7 @@ from app.engine.user_runs.shell_snapshot import ShellSnapshotSource
 from app.tui.features.shared_dialogs import show_card
 from app.tui.page_protocols import AskOnScreen
 from app.values.user_errors import UserError
-from tools.amounts import ago, pluralized
+from tools.amounts import format_ago, pluralized
 from tools.results import Card, TextBlock
 from tools.running.user_shell.shell_snapshot import ShellSnapshot
 from tools.text import escape_controls, one_line
@@ -57,7 +57,7 @@ class OwnShellPage(msgspec.Struct, frozen=True):
             pluralized(len(found.functions), "function"),
             pluralized(len(found.options), "option"),
         ]
-        of = f"Imported from {found.shell} {ago(self.clock() - found.taken)}"
+        of = f"Imported from {found.shell} {format_ago(self.clock() - found.taken_at)}"
         return f"{of}: {', '.join(has)}." if found.file else f"{of}: nothing."
 
     async def open(self) -> None:
@@ -97,7 +97,11 @@ class OwnShellPage(msgspec.Struct, frozen=True):
             return self.snapshot_source.view(), str(problem)
 
     def _note_text(self, found: ShellSnapshot | None) -> str:
-        return f"{found.shell}, imported {ago(self.clock() - found.taken)}" if found is not None else ""
+        return (
+            f"{found.shell}, imported {format_ago(self.clock() - found.taken_at)}"
+            if found is not None
+            else ""
+        )
 
 
 def _definition_rows(found: ShellSnapshot | None) -> list[ListRow]:

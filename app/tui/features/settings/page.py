@@ -21,7 +21,7 @@ from app.tui.features.settings.screen import NOTHING, SettingRow, SettingsScreen
 from app.tui.page_protocols import AskOnScreen, SaveDefault
 from app.values.usage import format_dollars
 from app.values.user_errors import UserError
-from tools.amounts import duration, size, tokens
+from tools.amounts import format_seconds, size, tokens
 from widgets.lists.rows import ListRow
 from widgets.screens.common_pickers import ThemeScreen
 from widgets.screens.picker import Picked
@@ -99,7 +99,7 @@ def format_amount(key: SettingKey, value: Any) -> str:
         return ""
     match key.unit:
         case "ms" | "s" | "min" | "days":
-            return duration(value * _SECONDS_PER_UNIT[key.unit]) or "0 s"
+            return format_seconds(value * _SECONDS_PER_UNIT[key.unit]) or "0 s"
         case "B":
             return size(round(value))
         case "MB":

@@ -6,9 +6,9 @@ from typing import ClassVar
 import msgspec
 from textual.binding import Binding, BindingType
 
-from widgets.lists.filtering import VisibleRow
+from widgets.lists.filtering import MatchedRow
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import Badge, ListRow, Tone, column_heads
+from widgets.lists.rows import Badge, ListRow, Tone, make_column_heads
 from widgets.screens.dialogs import InputScreen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText
@@ -110,7 +110,7 @@ class SettingsScreen(PickerScreen):
             _list_rows(settings),
             query=query,
             choose="change",
-            heads=column_heads("Setting", badges=("  value",), right="from"),
+            heads=make_column_heads("Setting", badges=("  value",), right="from"),
             preview=self._setting_preview,
             is_full_height=True,
         )
@@ -186,11 +186,11 @@ class SettingsScreen(PickerScreen):
         if self.setting is not None and not self.setting.is_fixed:
             self.post_message(self.Changed(self, self.setting.id, None))
 
-    def adjust_rows(self, shown: list[VisibleRow]) -> list[VisibleRow]:
+    def adjust_rows(self, shown: list[MatchedRow]) -> list[MatchedRow]:
         """Removes descriptions from the rows where the pane shows them in full."""
         if not (self.has_class("beside") or self.has_class("below")):
             return shown
-        return [VisibleRow(msgspec.structs.replace(item.row, detail=""), item.matched) for item in shown]
+        return [MatchedRow(msgspec.structs.replace(item.row, detail=""), item.matched) for item in shown]
 
     def _setting_preview(self, row: ListRow) -> PreviewText:
         setting = self._settings.get(row.id)
@@ -252,7 +252,7 @@ def _list_rows(settings: Sequence[SettingRow]) -> list[ListRow]:
                 detail=f"{_default_text(setting)}. {setting.help}" if is_changed else setting.help,
                 right=_source_text(setting),
                 is_disabled=setting.is_fixed,
-                words=f"{setting.group} {setting.id}",
+                search_words=f"{setting.group} {setting.id}",
             )
         )
     return rows

@@ -13,7 +13,7 @@ from app.values.entries import Entry, MessageEntry
 from app.values.messages import UserMessage
 from app.values.todos import count_closed
 from app.values.usage import format_dollars
-from tools.amounts import MINUS, changed_files, elapsed, percentage, tokens
+from tools.amounts import MINUS_SIGN, format_changed_files, format_elapsed, format_percentage, tokens
 from widgets.status.side_panel import SideRow, SideSection, SideTone
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def line_figures(added: int, removed: int) -> tuple[tuple[str, SideTone], ...]:
     if added:
         figures.append((f"+{added:,}", "success"))
     if removed:
-        figures.append((f"{MINUS}{removed:,}", "error"))
+        figures.append((f"{MINUS_SIGN}{removed:,}", "error"))
     return tuple(figures)
 
 
@@ -86,7 +86,7 @@ def key_section(key_label: KeyLabel, *, has_changes: bool) -> SideSection | None
 
 
 def file_section(found: "Differences") -> SideSection:
-    total = changed_files(len(found.files), found.added, found.removed)
+    total = format_changed_files(len(found.files), found.added, found.removed)
     return SideSection(title="Changed", note=total, rows=tuple(map(_file_row, found.files)))
 
 
@@ -100,7 +100,7 @@ def context_sections(session: Session, breakdown: "ContextBreakdown | None") -> 
     if context is None or not context.tokens:
         return []
     percent = context.percent or 0
-    note = f"{tokens(context.tokens)} of {tokens(context.context_window)} · {percentage(percent)}"
+    note = f"{tokens(context.tokens)} of {tokens(context.context_window)} · {format_percentage(percent)}"
     tone: SideTone = "error" if percent > 90 else "warning" if percent > 70 else "accent"
     groups: list[tuple[str, SideTone, int]] = [
         (name, group_tone, count)
@@ -138,10 +138,13 @@ def usage_sections(session: Session) -> list[SideSection]:
     usage = stats.usage
     prompt_tokens = usage.input + usage.cache_read + usage.cache_write
     facts = (
-        ("time", elapsed(stats.worked_ms / 1000) if stats.worked_ms >= 1000 else ""),
+        ("time", format_elapsed(stats.worked_ms / 1000) if stats.worked_ms >= 1000 else ""),
         ("cost", format_dollars(usage.cost.total) if usage.cost.total else ""),
         ("input tokens", tokens(prompt_tokens) if prompt_tokens else ""),
-        ("from the cache", percentage(100 * usage.cache_read / prompt_tokens) if usage.cache_read else ""),
+        (
+            "from the cache",
+            format_percentage(100 * usage.cache_read / prompt_tokens) if usage.cache_read else "",
+        ),
         ("output tokens", tokens(usage.output) if usage.output else ""),
     )
     rows = tuple(

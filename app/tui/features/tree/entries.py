@@ -32,10 +32,10 @@ from app.values.messages import (
     UserMessage,
 )
 from app.values.usage import format_dollars
-from tools.amounts import changed_files, changed_lines, tokens
+from tools.amounts import format_changed_files, format_changed_lines, tokens
 from tools.effects import CallFiles
 from tools.results import ToolKind
-from tools.text import without_markdown_marks
+from tools.text import strip_markdown_marks
 from widgets.lists.rows import Badge, Tone
 from widgets.lists.tree_rows import EntryKind, TreeEntry, time_of_day
 from widgets.screens.preview import PreviewPart, PreviewText
@@ -242,9 +242,9 @@ class TreeEntries:
         files = files_of(behind[0]) if behind else None
         if files is not None:
             if len(files.changes) != 1:
-                return changed_files(files.total, files.added, files.removed) if files.total else ""
+                return format_changed_files(files.total, files.added, files.removed) if files.total else ""
             name = files.changes[0].path.rpartition("/")[2]
-            return f"{name} {changed_lines(files.added, files.removed)}".rstrip()
+            return f"{name} {format_changed_lines(files.added, files.removed)}".rstrip()
         call = None if message.is_error else self._find_call(entry, message)
         return _file_names_text(self._tools.files_of_call(call).writes) if call is not None else ""
 
@@ -283,7 +283,7 @@ class TreeEntries:
 
 def _file_names_text(paths: Sequence[str]) -> str:
     """Returns the file's name, or the number of files if there are several."""
-    return changed_files(len(paths), 0, 0) if len(paths) > 1 else "".join(paths).rpartition("/")[2]
+    return format_changed_files(len(paths), 0, 0) if len(paths) > 1 else "".join(paths).rpartition("/")[2]
 
 
 def changed_paths(entries: Iterable[Entry], files_of_call: Callable[[ToolCall], CallFiles]) -> list[str]:
@@ -325,7 +325,7 @@ def full_entry_text(entry: Entry) -> str:
         case MessageEntry(message=AssistantMessage() as message) if not message.text:
             return ", ".join(call.name for call in message.tool_calls) or message.stop_reason
         case MessageEntry(message=AssistantMessage()) | CompactionEntry() | BranchSummaryEntry():
-            return one_line(without_markdown_marks(entry_text(entry)[:_MAX_MARKED_CHARS]))
+            return one_line(strip_markdown_marks(entry_text(entry)[:_MAX_MARKED_CHARS]))
         case CustomMessageEntry() | MessageEntry():
             return one_line(entry_text(entry))
         case UsageEntry() | UnknownEntry():

@@ -14,10 +14,10 @@ from widgets.editor.line_input import LineInput
 from widgets.fuzzy import Query
 from widgets.key_labels import key_label
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import column_heads
+from widgets.lists.rows import make_column_heads
 from widgets.lists.tree_rows import (
-    FILTER_NAMES,
-    FILTERS,
+    TREE_FILTER_NAMES,
+    TREE_FILTERS,
     EntryTree,
     TreeEntry,
     TreeFilter,
@@ -148,7 +148,7 @@ class TreeScreen(SheetScreen[None]):
 
     def show_entries(self, entries: Sequence[TreeEntry], leaf: str | None = None) -> None:
         """Replaces the entries, for example after a label was set; cursor, filter and folds stay."""
-        self.entry_tree = EntryTree(entries, leaf or self.entry_tree.leaf, self._describe_entry)
+        self.entry_tree = EntryTree(entries, leaf or self.entry_tree.current_entry_id, self._describe_entry)
         self._apply_filter()
 
     def show_note(self, text: str) -> None:
@@ -166,7 +166,7 @@ class TreeScreen(SheetScreen[None]):
                 yield RowList(
                     empty=_empty_text(keymap_of(self.app)),
                     scatters=False,
-                    heads=column_heads("Entry", right="time"),
+                    heads=make_column_heads("Entry", right="time"),
                     id="rows",
                 )
                 yield Preview(id="preview")
@@ -176,7 +176,8 @@ class TreeScreen(SheetScreen[None]):
         self.query_one("#filter").display = False
         self.set_focus(None)
         self._apply_filter(
-            self.entry_tree.leaf or (self.entry_tree.entries[-1].id if self.entry_tree.entries else "")
+            self.entry_tree.current_entry_id
+            or (self.entry_tree.entries[-1].id if self.entry_tree.entries else "")
         )
 
     def on_resize(self) -> None:
@@ -194,7 +195,7 @@ class TreeScreen(SheetScreen[None]):
         keep = keep or self.entry_id
         self._lines = self.entry_tree.visible_lines(self.filter, query, self._folded_ids)
         rows = TreeRows(self.entry_tree, self._lines, shows_time=self._shows_time)
-        self.query_one(RowList).show_lazy(rows, self._nearest_visible_line(keep), query=query)
+        self.query_one(RowList).show_lazy_rows(rows, self._nearest_visible_line(keep), query=query)
         self._show_status()
 
     def _nearest_visible_line(self, entry_id: str) -> int:
@@ -202,7 +203,7 @@ class TreeScreen(SheetScreen[None]):
         places = {line.entry.id: place for place, line in enumerate(self._lines)}
         at: str | None = entry_id
         while at and at not in places:
-            entry = self.entry_tree.by_id.get(at)
+            entry = self.entry_tree.entry_by_id.get(at)
             at = entry.parent if entry else None
         return places[at] if at else 0
 
@@ -211,7 +212,7 @@ class TreeScreen(SheetScreen[None]):
         compared = "d on another entry compares" if self._compared_id else ""
         count = f"{len(self._lines):,} of {len(self.entry_tree.entries):,}"
         note = " · ".join(
-            filter(None, (problem, self._note_text, compared, FILTER_NAMES[self.filter], count))
+            filter(None, (problem, self._note_text, compared, TREE_FILTER_NAMES[self.filter], count))
         )
         self.query_one(RuleTitle).show(note=note)
 
@@ -308,7 +309,7 @@ class TreeScreen(SheetScreen[None]):
         self._apply_filter()
 
     def action_cycle(self, delta: int) -> None:
-        self.action_filter(FILTERS[(FILTERS.index(self.filter) + delta) % len(FILTERS)])
+        self.action_filter(TREE_FILTERS[(TREE_FILTERS.index(self.filter) + delta) % len(TREE_FILTERS)])
 
     def action_times(self) -> None:
         self._shows_time = not self._shows_time
@@ -368,5 +369,5 @@ class TreeScreen(SheetScreen[None]):
             self._row_list.move_to(self._lines[self._row_list.index].parent)
 
     def action_here(self) -> None:
-        if self.entry_tree.leaf:
-            self._row_list.move_to(self._nearest_visible_line(self.entry_tree.leaf))
+        if self.entry_tree.current_entry_id:
+            self._row_list.move_to(self._nearest_visible_line(self.entry_tree.current_entry_id))

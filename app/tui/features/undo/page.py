@@ -14,7 +14,7 @@ from app.undo.change_records import RestoreChoice, RestoredData
 from app.undo.restore_steps import SKIPPED_REASON
 from app.undo.session_undo import restored_text
 from app.values.user_errors import UserError
-from tools.amounts import changed_files, changed_lines
+from tools.amounts import format_changed_files, format_changed_lines
 from widgets.screens.picker import Picked
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class FilesPage(msgspec.Struct, frozen=True):
         screen = RestoreScreen(
             plan.target.label,
             [_row(row) for row in plan.rows],
-            figures=changed_files(len(plan.rows), plan.added, plan.removed),
+            figures=format_changed_files(len(plan.rows), plan.added, plan.removed),
             diff=diff,
             remarks=_plan_notes(plan),
         )
@@ -127,7 +127,7 @@ def _row(row: "RestoreFileRow") -> RestoreRow:
         change=row.deed,
         why=row.why,
         changed_by=row.by,
-        line_counts=changed_lines(row.added, row.removed),
+        line_counts=format_changed_lines(row.added, row.removed),
         choices=choices,
         choice=row.choice,
         is_conflict=row.state == "conflict",

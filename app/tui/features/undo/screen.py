@@ -194,7 +194,7 @@ class RestoreScreen(PickerScreen):
             detail=" · ".join(word for word in (change.why, change.changed_by) if word),
             badges=tuple(badges),
             tone=tone,
-            words=change.changed_by,
+            search_words=change.changed_by,
         )
 
     def _change_card(self, change: RestoreRow) -> CardBlock:

@@ -27,7 +27,7 @@ from app.tui.features.usage.screen import UsageDay, UsageRow, UsageScreen, Usage
 from app.tui.page_protocols import AskOnScreen
 from app.tui.status.header_and_footer import short_path
 from app.values.usage import format_dollars
-from tools.amounts import percentage, tokens
+from tools.amounts import format_percentage, tokens
 from widgets.screens.picker import Picked
 
 _PLOTTED_DAYS = 30
@@ -139,7 +139,7 @@ def _usage_text(used: UsageSum) -> str:
 
 
 def _cached_share(used: UsageSum) -> str:
-    return "" if used.cached_percentage is None else percentage(used.cached_percentage)
+    return "" if used.cached_percentage is None else format_percentage(used.cached_percentage)
 
 
 def _plotted_usage(parts: Sequence[UsagePart], today: date, *, is_money: bool) -> tuple[UsageDay, ...]:

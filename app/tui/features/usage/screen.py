@@ -9,9 +9,9 @@ from textual.binding import BindingType
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tools.amounts import thin_bar
+from tools.amounts import draw_thin_bar
 from widgets.line import RIGHT_MARGIN, RowBuilder, cells, plain_line
-from widgets.lists.rows import Badge, ListRow, column_heads
+from widgets.lists.rows import Badge, ListRow, make_column_heads
 from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
 from widgets.screens.screen_parts import KeyHint
 from widgets.transcript.leaves.safe_text import cut_end_to_fit
@@ -192,7 +192,7 @@ def _visible_columns(width: int) -> tuple[tuple[int, str], ...]:
 
 
 def _column_heads(view: UsageView, width: int) -> ListRow:
-    return column_heads(
+    return make_column_heads(
         view.heading, right="".join(f"{head:>{size}}" for size, head in _visible_columns(width))
     )
 
@@ -208,9 +208,9 @@ def _usage_rows(view: UsageView, width: int) -> list[ListRow]:
         ListRow(
             id=row.id,
             title=cut_end_to_fit(plain_line(row.title), longest),
-            badges=(Badge(text=thin_bar(row.amount, most, size), tone="accent"),) if size else (),
+            badges=(Badge(text=draw_thin_bar(row.amount, most, size), tone="accent"),) if size else (),
             detail=row.detail if is_wide else "",
-            words=f"{row.title} {row.detail} {row.id}",
+            search_words=f"{row.title} {row.detail} {row.id}",
             right="".join(
                 f"{figure:>{cells_}}"
                 for (cells_, _), figure in zip(columns, row.figures[-len(columns) :], strict=False)

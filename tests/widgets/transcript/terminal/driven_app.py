@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 from tests.support.idle import idle, is_laid_out
 from tests.widgets.transcript.terminal.planted import PLANTED
 from tools.results import Card, CommandBlock, TextBlock
-from widgets.terminal.terminal_output import OutputDiff
+from widgets.terminal.terminal_output import TerminalOutputDiff
 from widgets.textual_internals import paint_changed_widgets
 from widgets.themes import variable_defaults
 from widgets.transcript.blocks import CardBlock, CardState, NoteBlock, NoteKind, UserBlock
@@ -57,7 +57,7 @@ class Driven(App[None]):
         self.socket = socket
         self.number = 0
         self.reply = ""
-        self.output = OutputDiff(self)
+        self.output = TerminalOutputDiff(self)
 
     def get_default_screen(self) -> Screen[None]:
         screen: Screen[None] = Screen(id="_default")
@@ -76,7 +76,7 @@ class Driven(App[None]):
     async def on_mount(self) -> None:
         self.query_one(Input).cursor_blink = False
         self.transcript = self.query_one(Transcript)
-        self.output.install()
+        self.output.install_output_diff()
         for number in range(8):
             self.transcript.add(UserBlock(id=f"u{number}", text=f"Question {number} " + "word " * number))
             self.transcript.add(
@@ -91,7 +91,7 @@ class Driven(App[None]):
                 self.exit()
                 return
             if command == "repaint":
-                self.output.forget_content()
+                self.output.forget_terminal_content()
                 self.transcript.notify_style_update()  # its kept rows are painted again too
                 self.transcript.viewport.repaint()
                 self.screen._compositor.update_widgets({self.transcript})

@@ -8,7 +8,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from widgets.terminal import terminal_output
-from widgets.terminal.terminal_output import MovedRows, OutputDiff, WrittenRow, WrittenRun
+from widgets.terminal.terminal_output import MovedRows, TerminalOutputDiff, WrittenRow, WrittenRun
 from widgets.textual_internals import _CroppedCompositor
 from widgets.transcript.leaves.code import CodeLeaf
 from widgets.transcript.painting.painter import Painter
@@ -22,18 +22,18 @@ def scrolls_one_row_too_far() -> None:
         return move and move._replace(top=move.top + 1)
 
     def scroll(
-        self: OutputDiff, move: MovedRows, wanted: dict[int, list[WrittenRun]], out: list[str]
+        self: TerminalOutputDiff, move: MovedRows, wanted: dict[int, list[WrittenRun]], out: list[str]
     ) -> None:
         right(self, move._replace(top=move.top - 1), wanted, out)
         out[-1] = out[-1].replace(f"\x1b[{move.top};", f"\x1b[{move.top + 1};")
 
-    right = OutputDiff._scroll
+    right = TerminalOutputDiff._scroll_moved_rows
     terminal_output.find_moved_rows = wrong
-    OutputDiff._scroll = scroll  # type: ignore[method-assign]
+    TerminalOutputDiff._scroll = scroll  # type: ignore[method-assign]
 
 
 def sends_one_cell_too_few() -> None:
-    part = terminal_output.changed_part
+    part = terminal_output.find_changed_part
 
     def wrong(known: WrittenRun, run: WrittenRun) -> object:
         found = part(known, run)
@@ -42,20 +42,20 @@ def sends_one_cell_too_few() -> None:
         x, strip = found
         return x, strip.crop(0, strip.cell_length - 1)
 
-    terminal_output.changed_part = wrong  # type: ignore[assignment]
+    terminal_output.find_changed_part = wrong  # type: ignore[assignment]
 
 
 def remembers_rows_as_they_were() -> None:
-    right = OutputDiff._encode_changes
+    right = TerminalOutputDiff._encode_changes
 
-    def wrong(self: OutputDiff, update: ChopsUpdate, system: ColorSystem) -> list[str]:
-        before = {y: dict(row) for y, row in self._rows.items()}
+    def wrong(self: TerminalOutputDiff, update: ChopsUpdate, system: ColorSystem) -> list[str]:
+        before = {y: dict(row) for y, row in self._written_rows.items()}
         out = right(self, update, system)
         if len(out) > 3:
-            self._rows = {**self._rows, **{y: row for y, row in before.items() if y % 5 == 0}}
+            self._written_rows = {**self._written_rows, **{y: row for y, row in before.items() if y % 5 == 0}}
         return out
 
-    OutputDiff._encode_changes = wrong  # type: ignore[method-assign]
+    TerminalOutputDiff._encode_changes = wrong  # type: ignore[method-assign]
 
 
 def repaints_too_little() -> None:

@@ -8,7 +8,13 @@ from rich.style import Style
 from textual.strip import Strip
 
 from tests.widgets.transcript.page import Page
-from widgets.terminal.terminal_output import MovedRows, OutputDiff, WrittenRun, changed_part, find_moved_rows
+from widgets.terminal.terminal_output import (
+    MovedRows,
+    TerminalOutputDiff,
+    WrittenRun,
+    find_changed_part,
+    find_moved_rows,
+)
 
 RED, BLUE = Style(color="red"), Style(color="blue")
 PARTS = st.lists(st.tuples(st.text("ab c", min_size=1, max_size=4), st.sampled_from([RED, BLUE])), max_size=6)
@@ -33,7 +39,7 @@ def test_the_changed_part_makes_the_new_row_of_the_old_one(
 ) -> None:
     width = 12
     known, run = WrittenRun(3, 3 + width, strip(old, width)), WrittenRun(3, 3 + width, strip(new, width))
-    part = changed_part(known, run)
+    part = find_changed_part(known, run)
     assert part is not None
     x, changed = part
     shown = cells(known.strip)
@@ -42,18 +48,18 @@ def test_the_changed_part_makes_the_new_row_of_the_old_one(
 
 
 def test_only_what_differs_is_sent() -> None:
-    part = changed_part(row("the old word stays"), row("the new word stays"))
+    part = find_changed_part(row("the old word stays"), row("the new word stays"))
     assert part is not None
     assert (part[0], part[1].text) == (4, "new")
 
 
 @pytest.mark.parametrize("text", ["日本語", "👍", "e\u0301"])
 def test_rows_whose_width_terminals_disagree_on_are_sent_whole(text: str) -> None:
-    assert changed_part(row("a" + text), row("b" + text)) is None
+    assert find_changed_part(row("a" + text), row("b" + text)) is None
 
 
 def test_a_row_with_a_mark_of_running_work_is_sent_in_part() -> None:
-    part = changed_part(row("● bash make · 4 s"), row("● bash make · 5 s"))
+    part = find_changed_part(row("● bash make · 4 s"), row("● bash make · 5 s"))
     assert part is not None
     assert (part[0], part[1].text) == (14, "5")
 
@@ -87,7 +93,7 @@ def test_rows_are_not_moved_when_a_part_of_one_is_not_remembered() -> None:
 async def test_it_can_be_switched_off() -> None:
     page = Page()
     async with page.run_test(size=(40, 10)):
-        output = OutputDiff(page).install()
+        output = TerminalOutputDiff(page).install_output_diff()
         page.screen.refresh()
         output.is_on = False
-        assert not output._rows
+        assert not output._written_rows

@@ -1,0 +1,26 @@
+"""Defines the outline that a scanner or a grammar returns, and the registration of a scanner."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from tools.filemap.deadline import Deadline
+from tools.filemap.language_description import FoundSymbol
+
+TIME_LIMIT_NOTE = "the time limit was reached: what comes after the last symbol is not in this map"
+
+
+class ScanResult(msgspec.Struct, frozen=True):
+    symbols: list[FoundSymbol]
+    title: str = ""
+    """Name of the language, if the scanner knows it more exactly."""
+    notes: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
+    parser: str = "line scanner"
+    total_lines: int = 0
+    """Number of lines, if they are not those of the file."""
+
+
+class Scanner(msgspec.Struct, frozen=True):
+    title: str
+    scan_source: Callable[[bytes, Deadline], ScanResult]

@@ -1,0 +1,345 @@
+"""Updates an index: maps new and changed files, removes missing ones. Resumable at any moment.
+
+A lock file beside the index allows one builder process. Files are committed in batches, so that the next process
+continues after a killed one."""
+
+import contextlib
+import fcntl
+import os
+import sqlite3
+import zlib
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+
+from tools.repomap.index.file_records import (
+    compute_git_blob_id,
+    make_complete_record,
+    make_outline_record,
+    make_path_only_record,
+    read_file_state,
+)
+from tools.repomap.index.folder_listing import MAX_LISTED_FILES, is_path_below, list_folder_files
+from tools.repomap.index.hidden_files import HiddenFiles
+from tools.repomap.index.index_store import (
+    FileRecord,
+    FileStamp,
+    IndexedFile,
+    IndexFileDamaged,
+    IndexInconsistent,
+    IndexStore,
+    delete_index,
+    delete_old_indexes,
+    is_damage_error,
+)
+from tools.repomap.index.indexing_pool import (
+    MIN_POOL_FILES,
+    IndexingPool,
+    MadeRecords,
+    pack_complete_records,
+    pack_outline_records,
+    pack_word_records,
+)
+
+_FILES_PER_COMMIT = 400
+"""Files per commit."""
+_MAX_FILES_WITH_OUTLINES = 2000
+"""Of more files the words come first, since the outlines take long."""
+_PATHS_PER_COMMIT = 2000
+_FILES_PER_STAT_CHECK = 50
+
+
+class IndexProgress(msgspec.Struct, frozen=True, array_like=True):
+    done_files: int
+    total_files: int
+
+
+class IndexLocked(Exception):
+    """Another process builds this index."""
+
+
+class CannotWriteIndex(Exception):
+    """The reason in words for the user: disk full, no write permission."""
+
+
+@contextlib.contextmanager
+def open_index_for_writing(path: Path) -> Generator[IndexStore]:
+    """Opens the index for writing, and recreates a damaged one. Raises `IndexLocked` or `CannotWriteIndex`."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(path.with_name(path.name + ".lock"), os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError as problem:
+        raise CannotWriteIndex(f"The index cannot be kept in {path.parent}: {problem.strerror}.") from None
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise IndexLocked from None
+        with _open_or_recreate_index(path) as store:
+            yield store
+        with contextlib.suppress(OSError):
+            os.utime(path)
+            delete_old_indexes(path.parent)
+    except IndexFileDamaged as problem:  # a new index could not be opened either
+        raise CannotWriteIndex(f"The index cannot be written: {problem}.") from None
+    except (sqlite3.Error, zlib.error, msgspec.MsgspecError, IndexInconsistent) as problem:
+        if is_damage_error(problem):
+            delete_index(path)
+            raise CannotWriteIndex(f"The index {path} was damaged and is removed; it is made anew.") from None
+        raise CannotWriteIndex(f"The index {path} cannot be written: {problem}.") from None
+    finally:
+        os.close(descriptor)
+
+
+def _open_or_recreate_index(path: Path) -> IndexStore:
+    try:
+        return IndexStore(path, is_writing=True)
+    except IndexFileDamaged:
+        delete_index(path)
+        return IndexStore(path, is_writing=True)
+
+
+class IndexedFolder(msgspec.Struct, frozen=True):
+    """The folder to index, its hidden files, and the order."""
+
+    root: Path
+    hidden_files: HiddenFiles = HiddenFiles()
+    first_folder: str = ""
+    """The session's folder, relative to the root; its files are indexed first."""
+    max_files_at_once: int = 50_000
+    """For more files, all paths are indexed before any content, so that questions can be answered soon."""
+    max_bytes_at_once: int = 500_000_000
+
+
+class FolderSurvey(msgspec.Struct, frozen=True):
+    """The differences between a folder and its index."""
+
+    listed_count: int
+    is_listing_cut: bool
+    """Whether there are more files than are listed."""
+    removed_files: tuple[str, ...]
+    changed_files: tuple[str, ...]
+    """New or changed files, in the order of indexing."""
+    unindexed_files: tuple[str, ...] = ()
+    """In a large folder: files whose paths are not indexed either."""
+    unreadable_folders: tuple[str, ...] = ()
+    """Folders that could not be listed."""
+
+
+def survey_folder(
+    store: IndexStore, folder: IndexedFolder, is_stopped: Callable[[], bool] = lambda: False
+) -> FolderSurvey:
+    """Lists the folder again. Raises `SurveyStopped` when it is stopped."""
+    unreadable: list[str] = []
+    hides = folder.hidden_files.matcher_for(folder.root)
+    with ThreadPoolExecutor(1) as thread:  # ripgrep lists the files while the known ones are checked here
+        listing = thread.submit(
+            list_folder_files, folder.root, is_stopped=is_stopped, hides=hides, unreadable=unreadable
+        )
+        known = store.file_stamps()
+        changed_files = set(_find_changed_files(folder.root, known.items(), is_stopped))
+        listed = listing.result()
+    if is_stopped():
+        raise SurveyStopped
+    is_cut = len(listed) > MAX_LISTED_FILES
+    listed = listed[:MAX_LISTED_FILES]
+    gone = tuple(sorted(known.keys() - set(listed)))
+    waiting = [path for path in listed if path not in known or path in changed_files]
+    sizes, changed = _sum_sizes_and_folder_times(folder.root, waiting) if waiting else (0, {})
+    is_large = len(listed) > folder.max_files_at_once or sizes > folder.max_bytes_at_once
+    unknown = tuple(path for path in waiting if path not in known) if is_large else ()
+    ordered = _sort_in_build_order(waiting, changed, folder.first_folder)
+    return FolderSurvey(len(listed), is_cut, gone, ordered, unknown, tuple(unreadable))
+
+
+class SurveyStopped(Exception):
+    """The folder is on a slow drive, so that there was no time to check all files."""
+
+
+def survey_known_files(
+    store: IndexStore, folder: IndexedFolder, is_stopped: Callable[[], bool] = lambda: False
+) -> FolderSurvey:
+    """Checks only the indexed files for changes. Raises `SurveyStopped` when it is stopped."""
+    root, hides = folder.root, folder.hidden_files.matcher_for(folder.root)
+    known = store.file_stamps()
+    waiting = _find_changed_files(root, known.items(), is_stopped)
+    gone = tuple(path for path in waiting if not os.path.lexists(root / path))
+    gone += tuple(path for path in known if hides(path))
+    rest = set(waiting) - set(gone)
+    unreadable = tuple(filter(None, store.get_meta("unreadable").split("\n")))
+    listed = int(store.get_meta("listed") or 0)
+    return FolderSurvey(
+        listed, bool(store.get_meta("cut")), gone, tuple(sorted(rest)), unreadable_folders=unreadable
+    )
+
+
+def restore_known_outlines(
+    store: IndexStore, root: Path, found: FolderSurvey, is_stopped: Callable[[], bool] = lambda: False
+) -> FolderSurvey:
+    """Restores the outlines of files that have an earlier content again, as after switching branches, without
+    mapping them."""
+    known = store.paths_with_version(found.changed_files)
+    states: list[tuple[str, bytes, FileStamp]] = []
+    for path in (path for path in found.changed_files if path in known):
+        if is_stopped():
+            break
+        now = read_file_state(root, path)
+        blob = compute_git_blob_id(root, path) if now is not None and not now.path_only_reason else b""
+        if now is not None and blob:
+            states.append((path, blob, (now.mtime, now.size, now.inode)))
+    done = store.restore_versions(states)
+    waiting = tuple(path for path in found.changed_files if path not in done)
+    return msgspec.structs.replace(found, changed_files=waiting)
+
+
+def _find_changed_files(
+    root: Path, files: Iterable[tuple[str, FileStamp]], is_stopped: Callable[[], bool]
+) -> list[str]:
+    found: list[str] = []
+    for number, (path, stamp) in enumerate(files, 1):
+        if number % _FILES_PER_STAT_CHECK == 0 and is_stopped():
+            raise SurveyStopped
+        if not _matches_file_stamp(root, path, stamp):
+            found.append(path)
+    return found
+
+
+def _sum_sizes_and_folder_times(root: Path, paths: Sequence[str]) -> tuple[int, dict[str, int]]:
+    """Returns the total size, and the latest modification time in each of their folders."""
+    size, changed = 0, dict[str, int]()
+    for path in paths:
+        try:
+            state = os.lstat(f"{root}/{path}")
+        except (OSError, ValueError):
+            continue
+        size += state.st_size
+        above = path.rpartition("/")[0]
+        changed[above] = max(changed.get(above, 0), state.st_mtime_ns)
+    return size, changed
+
+
+def _sort_in_build_order(paths: Sequence[str], changed: Mapping[str, int], begins_at: str) -> tuple[str, ...]:
+    """Sorts files of the session's folder first, then folders with recent changes."""
+
+    def order(path: str) -> tuple[object, ...]:
+        above = path.rpartition("/")[0]
+        return (not is_path_below(path, begins_at), -changed.get(above, 0), above, path)
+
+    return tuple(sorted(paths, key=order))
+
+
+def build_index(
+    store: IndexStore,
+    folder: IndexedFolder,
+    *,
+    found: FolderSurvey | None = None,
+    pool: IndexingPool | None = None,
+    progress: Callable[[IndexProgress], None] = lambda progress: None,
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Indexes the files; returns False if stopped. Of many files only the words, which the ranking needs; their
+    outlines follow with `build_outlines`. Without a pool, and for few files, this process does the work."""
+    root = folder.root
+    try:
+        if found is None:
+            store.remove_unused_versions()
+            found = restore_known_outlines(store, root, survey_folder(store, folder, is_stopped), is_stopped)
+    except SurveyStopped:
+        return False
+    store.remove_files([os.fsencode(path) for path in found.removed_files])
+    store.set_meta("listed", str(found.listed_count))
+    store.set_meta("cut", "1" if found.is_listing_cut else "")
+    store.set_meta("unreadable", "\n".join(found.unreadable_folders))
+    done = found.listed_count - len(found.changed_files)
+    progress(IndexProgress(done, found.listed_count))
+    for at in range(0, len(found.unindexed_files), _PATHS_PER_COMMIT):
+        if is_stopped():
+            return False
+        store.store_records(
+            [make_path_only_record(path) for path in found.unindexed_files[at : at + _PATHS_PER_COMMIT]]
+        )
+    is_whole = pool is None or len(found.changed_files) <= _MAX_FILES_WITH_OUTLINES
+    if not is_whole:
+        store.set_meta("outlined", "")
+    made = (
+        _make_records_in_process(root, found.changed_files, make_complete_record)
+        if pool is None or len(found.changed_files) < MIN_POOL_FILES
+        else pool.index_files(found.changed_files, pack_complete_records if is_whole else pack_word_records)
+    )
+    if not _store_records_in_batches(
+        store, made, is_stopped, lambda more: progress(IndexProgress(done + more, found.listed_count))
+    ):
+        return False
+    store.set_meta("finished", "1")
+    if is_whole and not store.get_meta("outlined") and not store.files_without_outline():
+        store.set_meta("outlined", "1")
+    progress(IndexProgress(found.listed_count, found.listed_count))
+    return True
+
+
+def build_outlines(
+    store: IndexStore,
+    root: Path,
+    *,
+    pool: IndexingPool | None = None,
+    tell: Callable[[], None] = lambda: None,
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Makes the outlines that are missing; returns False if stopped. Until then answers make those that they
+    show. `tell` is called when more are stored."""
+    waiting = store.files_without_outline()
+    made = (
+        _make_records_in_process(root, waiting, make_outline_record)
+        if pool is None or len(waiting) < MIN_POOL_FILES
+        else pool.index_files(waiting, pack_outline_records)
+    )
+    if not _store_records_in_batches(store, made, is_stopped, lambda done: tell()):
+        return False
+    store.set_meta("outlined", "" if store.files_without_outline() else "1")
+    return True
+
+
+def _store_records_in_batches(
+    store: IndexStore, made: MadeRecords, is_stopped: Callable[[], bool], tell: Callable[[int], None]
+) -> bool:
+    """Stores records in batches; returns False if stopped. What was made until then is stored."""
+    pending: list[FileRecord] = []
+    done = 0
+    for batch, asked in made:
+        pending += batch
+        done += asked
+        if len(pending) >= _FILES_PER_COMMIT:
+            store.store_records(pending)
+            pending = []
+            tell(done)
+        if is_stopped():
+            made.close()
+            store.store_records(pending)
+            return False
+    store.store_records(pending)
+    return True
+
+
+def is_indexed_file_up_to_date(root: Path, known: IndexedFile) -> bool:
+    """Returns whether the file's time and size are those in the index."""
+    return _matches_file_stamp(root, known.path, (known.mtime, known.size, known.inode))
+
+
+def _matches_file_stamp(root: Path, path: str, stamp: FileStamp | None) -> bool:
+    if stamp is None:
+        return False
+    try:
+        state = os.lstat(f"{root}/{path}")
+    except (OSError, ValueError):
+        return False
+    return (state.st_mtime_ns, state.st_size, state.st_ino) == stamp
+
+
+def _make_records_in_process(
+    root: Path, paths: Sequence[str], work: Callable[[Path, str], FileRecord | None]
+) -> MadeRecords:
+    for path in paths:
+        made = work(root, path)
+        yield ([made] if made is not None else []), 1

@@ -1,0 +1,338 @@
+"""Finds where a name is defined, and where it is used; by name only, so that the result may be imprecise."""
+
+import itertools
+import re
+import threading
+import time
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import cast
+
+import msgspec
+
+from tools.filemap.language_detection import detect_language
+from tools.filemap.symbols import Symbol
+from tools.repomap.index.declarations import find_declared_names
+from tools.repomap.index.file_kinds import FILE_KIND_WEIGHTS, FileKind
+from tools.repomap.index.file_records import is_text_hidden, make_outline_record
+from tools.repomap.index.folder_listing import is_path_below, start_ripgrep
+from tools.repomap.index.index_store import (
+    IndexedFile,
+    IndexStore,
+    last_part_of_symbol_name,
+    owners_in_symbol_name,
+)
+from tools.repomap.index.packing import StoredOutline
+
+_MAX_FOUND_DEFINITIONS = 400
+_MAX_NAME_MATCHES = 2000
+_USE_SEARCH_TIMEOUT = 10.0
+"""Timeout of a search for uses: on a slow drive, the uses found so far are returned."""
+_MISSING_OUTLINES_TIMEOUT = 1.0
+"""Seconds for outlines of files that the index does not have yet."""
+_WORD_PATTERN = re.compile(r"[\w$]+")
+_MAX_CANDIDATES_FACTOR = 5
+_MAX_USE_LINE_CHARS = 200
+_MAX_FILES_OUTLINED_NOW = 30
+"""Files that are outlined for one list of names, while one types."""
+
+
+class Definition(msgspec.Struct, frozen=True):
+    path: str
+    symbol: Symbol
+    owner_name: str
+    """Dotted name of the enclosing symbol; empty at the top level."""
+    file_kind: FileKind
+    """The kind of the file."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.owner_name}.{self.symbol.name}" if self.owner_name else self.symbol.name
+
+
+class NameUse(msgspec.Struct, frozen=True):
+    path: str
+    line: int
+    text: str
+    enclosing_symbol: str
+    """The enclosing symbol; empty if there is none, or it is unknown."""
+    span: tuple[int, int] | None = None
+
+
+class NameUses(msgspec.Struct, frozen=True):
+    listed_uses: tuple[NameUse, ...]
+    total_count: int
+    file_count: int
+    is_cut: bool
+
+
+OutlineReader = Callable[[IndexStore, IndexedFile], StoredOutline | None]
+"""Returns the current symbols of a file."""
+
+
+def find_definitions(
+    store: IndexStore,
+    name: str,
+    present: OutlineReader,
+    *,
+    below: str = "",
+    near: Sequence[str] = (),
+    most: int = 20,
+) -> tuple[list[Definition], int]:
+    """Finds the definitions of a name in the index: nearest first, and their total count. `Owner.name` finds the one in
+    that owner."""
+    last = _last_name_part(name).rpartition(".")[2]
+    outlines: dict[str, tuple[FileKind, StoredOutline]] = {}
+    for file in store.indexed_files_by_id(store.files_defining(last, _MAX_FOUND_DEFINITIONS)):
+        outline = present(store, file) if is_path_below(file.path, below) else None
+        if outline is not None:
+            outlines[file.path] = (file.kind, outline)
+    return _sort_definitions(name, outlines, near, most)
+
+
+def find_definitions_in_text(
+    root: Path,
+    name: str,
+    is_shown: Callable[[str], bool],
+    *,
+    below: str = "",
+    near: Sequence[str] = (),
+    most: int = 20,
+) -> tuple[list[Definition], int]:
+    """Finds definitions like `find_definitions`, without an index: in files with a line that declares the name, or
+    if there is none, in files that contain it as a word."""
+    last = _last_name_part(name).rpartition(".")[2]
+    declaring: dict[str, bool] = {}
+    for path, _, text in itertools.islice(_search_lines_with_name(root, last, below), _MAX_NAME_MATCHES):
+        if is_shown(path) and not declaring.get(path, False):
+            language = detect_language(PurePath(path), b"")
+            declaring[path] = last in find_declared_names(language, text, _WORD_PATTERN.findall(text))
+    outlines: dict[str, tuple[FileKind, StoredOutline]] = {}
+    end = time.monotonic() + _MISSING_OUTLINES_TIMEOUT
+    likely = [path for path, declares in declaring.items() if declares] or list(declaring)
+    for path in likely[:_MAX_FILES_OUTLINED_NOW]:
+        record = make_outline_record(root, path)
+        if record is not None and record.symbols:
+            outlines[path] = (cast(FileKind, record.kind), StoredOutline(record.lines, record.symbols))
+        if time.monotonic() >= end:
+            break
+    return _sort_definitions(name, outlines, near, most)
+
+
+def _sort_definitions(
+    name: str, outlines: Mapping[str, tuple[FileKind, StoredOutline]], near: Sequence[str], most: int
+) -> tuple[list[Definition], int]:
+    *owners, last = [part for part in _last_name_part(name).split(".") if part]
+    wanted = [part.lower() for part in owners]
+    found: list[tuple[tuple[object, ...], Definition]] = []
+    for path, (kind, outline) in outlines.items():
+        for symbol in outline.symbols:
+            if last.lower() not in (symbol.name.lower(), last_part_of_symbol_name(symbol.name).lower()):
+                continue
+            above = [
+                *names_of_enclosing_symbols(outline.symbols, symbol),
+                *owners_in_symbol_name(symbol.name),
+            ]
+            if wanted and [part.lower() for part in above[-len(wanted) :]] != wanted:
+                continue
+            definition = Definition(
+                path, symbol, ".".join(names_of_enclosing_symbols(outline.symbols, symbol)), kind
+            )
+            found.append((_definition_sort_key(definition, last, near), definition))
+    found.sort(key=lambda one: one[0])
+    return [definition for _, definition in found[:most]], len(found)
+
+
+def is_name_defined(store: IndexStore, name: str) -> bool:
+    """Returns whether code defines a symbol of exactly that name; documents and data do not count."""
+    for id, place in store.find_symbols(name, _MAX_CANDIDATES_FACTOR):
+        file = store.indexed_file(id)
+        if file is None or file.kind in ("docs", "data"):
+            continue
+        outline = store.stored_outline(id)
+        symbols = outline.symbols if outline is not None else ()
+        if place < len(symbols) and name in (
+            symbols[place].name,
+            last_part_of_symbol_name(symbols[place].name),
+        ):
+            return True
+    return False
+
+
+def find_symbols_like(store: IndexStore, text: str, present: OutlineReader, *, most: int) -> list[Definition]:
+    """Returns symbol names that begin with the text, then names that contain it; code before tests, short names
+    first."""
+    wanted = text.lower()
+    found = store.symbols_matching(text, 4 * most)
+    files = {id: store.indexed_file(id) for id in {id for _, id, _ in found}}
+
+    def order(one: tuple[str, int, int]) -> tuple[object, ...]:
+        name, id, place = one
+        file = files[id]
+        return (
+            not name.startswith(wanted),
+            -FILE_KIND_WEIGHTS[file.kind] if file else 0,
+            len(name),
+            name,
+            id,
+            place,
+        )
+
+    outlines: dict[int, StoredOutline | None] = {}
+    shown: list[Definition] = []
+    seen: set[tuple[int, int]] = set()
+    for name, id, place in sorted(found, key=order):
+        if len(shown) >= most:
+            break
+        if (id, place) in seen:
+            continue  # by its last part too
+        seen.add((id, place))
+        file = files[id]
+        if id not in outlines:
+            outlines[id] = present(store, file) if file is not None else None
+        outline = outlines[id]
+        # A file that has changed since may have other symbols at that place.
+        if file is None or outline is None or place >= len(outline.symbols):
+            continue
+        symbol = outline.symbols[place]
+        if name in (symbol.name.lower(), last_part_of_symbol_name(symbol.name).lower()):
+            shown.append(_make_definition(file, outline, symbol))
+    return shown + _find_symbols_without_outlines(store, wanted, present)[: most - len(shown)]
+
+
+def _find_symbols_without_outlines(
+    store: IndexStore, wanted: str, present: OutlineReader
+) -> list[Definition]:
+    """Returns symbol names that begin with the text, from a few files whose outlines the index lacks yet."""
+    found: list[Definition] = []
+    for file in store.indexed_files_by_id(
+        store.files_probably_declaring(wanted, _MAX_FILES_OUTLINED_NOW, is_beginning=True)
+    ):
+        outline = present(store, file)
+        if outline is not None:
+            found += [
+                _make_definition(file, outline, symbol)
+                for symbol in outline.symbols
+                if last_part_of_symbol_name(symbol.name).lower().startswith(wanted)
+            ]
+    return sorted(
+        found, key=lambda one: (-FILE_KIND_WEIGHTS[one.file_kind], len(one.symbol.name), one.symbol.name)
+    )
+
+
+def _make_definition(file: IndexedFile, outline: StoredOutline, symbol: Symbol) -> Definition:
+    return Definition(
+        file.path, symbol, ".".join(names_of_enclosing_symbols(outline.symbols, symbol)), file.kind
+    )
+
+
+def names_of_enclosing_symbols(
+    symbols: Sequence[Symbol], symbol: Symbol, *, without: Container[str] = frozenset()
+) -> list[str]:
+    """Returns the names of the symbols around a symbol, outermost first. Above the innermost, some kinds are left
+    out."""
+    names: list[str] = []
+    at = symbol.parent
+    while at is not None and len(names) < 20:
+        if not names or symbols[at].kind not in without:
+            names.append(symbols[at].name)
+        at = symbols[at].parent
+    return names[::-1]
+
+
+def innermost_symbol_around_line(symbols: Sequence[Symbol], line: int) -> Symbol | None:
+    around = [symbol for symbol in symbols if symbol.start_line <= line <= symbol.end_line]
+    return min(around, key=lambda symbol: symbol.end_line - symbol.start_line, default=None)
+
+
+def find_uses(
+    store: IndexStore | None,
+    root: Path,
+    name: str,
+    present: OutlineReader,
+    hides: Callable[[str], bool],
+    *,
+    below: str = "",
+    most: int = 100,
+) -> NameUses:
+    """Finds the uses of a name: lines that contain it as a word, code before tests, without its definitions."""
+    last = _last_name_part(name).rpartition(".")[2]
+    hits: dict[str, list[tuple[int, str]]] = {}
+    count = 0
+    began = time.monotonic()
+    for path, line, text in _search_lines_with_name(root, last, below):
+        if hides(path) or is_text_hidden(root, path):
+            continue
+        hits.setdefault(path, []).append((line, text))
+        count += 1
+        if count >= _MAX_NAME_MATCHES:
+            break
+    shown: list[NameUse] = []
+    files = {path: store.indexed_file_at_path(path) for path in hits} if store is not None else {}
+
+    def order(path: str) -> tuple[float, str]:
+        file = files.get(path)
+        return -FILE_KIND_WEIGHTS[file.kind] if file is not None else 0.0, path
+
+    for path in sorted(hits, key=order):
+        file, is_full = files.get(path), len(shown) >= most
+        outline = present(store, file) if store is not None and file is not None and not is_full else None
+        for line, text in hits[path]:
+            inner = innermost_symbol_around_line(outline.symbols, line) if outline is not None else None
+            if inner is not None and (last_part_of_symbol_name(inner.name), inner.start_line) == (last, line):
+                count -= 1
+                continue
+            within = (
+                ".".join([*names_of_enclosing_symbols(outline.symbols, inner), inner.name])
+                if inner and outline
+                else ""
+            )
+            span = (inner.start_line, inner.end_line) if inner else None
+            if len(shown) < most:
+                shown.append(NameUse(path, line, text[:_MAX_USE_LINE_CHARS], within, span))
+    having = len({use.path for use in shown}) if len(shown) == count else len(hits)
+    is_cut = count >= _MAX_NAME_MATCHES or time.monotonic() - began >= _USE_SEARCH_TIMEOUT
+    return NameUses(tuple(shown), count, having, is_cut)
+
+
+def _search_lines_with_name(root: Path, name: str, below: str) -> Iterator[tuple[str, int, str]]:
+    if not name:
+        return
+    words = ("--null", "--line-number", "-wF", "--max-columns=2000", "--sort=path")
+    with start_ripgrep(root, *words, "--", name, f"./{below}" if below else ".") as process:
+        if process is None or process.stdout is None:
+            return
+        ending = threading.Timer(_USE_SEARCH_TIMEOUT, process.kill)
+        ending.start()
+        try:
+            for row in process.stdout:
+                path, _, rest = row.partition(b"\0")
+                number, _, text = rest.partition(b":")
+                if number.isdigit():
+                    told = text.decode("utf-8", "replace").strip()
+                    yield path.decode("utf-8", "surrogateescape").removeprefix("./"), int(number), told
+        finally:
+            ending.cancel()
+
+
+def _definition_sort_key(definition: Definition, name: str, near: Sequence[str]) -> tuple[object, ...]:
+    """Returns the sort key of a definition: exact case first, then the conversation's files and folders, code before
+    tests, long before short symbols."""
+    folders = {path.rpartition("/")[0] for path in near}
+    nearness = 0 if definition.path in near else 1 if definition.path.rpartition("/")[0] in folders else 2
+    length = definition.symbol.end_line - definition.symbol.start_line
+    is_exact = name in (definition.symbol.name, last_part_of_symbol_name(definition.symbol.name))
+    return (
+        not is_exact,
+        nearness,
+        -FILE_KIND_WEIGHTS[definition.file_kind],
+        -length,
+        definition.path,
+        definition.symbol.start_line,
+    )
+
+
+def _last_name_part(name: str) -> str:
+    for separator in ("::", "#", "->"):
+        name = name.replace(separator, ".")
+    return name.replace("()", "").strip()

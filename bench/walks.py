@@ -38,7 +38,7 @@ PAINTED = (
     ("app.engine.permissions.permission_gate", "check_call"),
     ("widgets.status.approval", "_after_paint"),
 )
-DELTA = (("app.providers.model_stream", "emit"), ("widgets.transcript.painting.painter", "rows"))
+DELTA = (("app.providers.model_stream", "emit_event"), ("widgets.transcript.painting.painter", "rows"))
 
 
 class Count(msgspec.Struct):

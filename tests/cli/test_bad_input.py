@@ -215,7 +215,7 @@ def test_a_terminal_too_small_to_work_in(tmp_path: Path) -> None:
 def test_a_fault_of_ours_without_a_terminal(tmp_path: Path) -> None:
     program = (
         "import sys, app.providers.models.catalogue as catalogue\n"
-        "catalogue.ModelCatalogue.load = lambda *a, **k: 1 / 0\n"
+        "catalogue.ModelCatalogue.load_catalogue = lambda *a, **k: 1 / 0\n"
         "from app.cli.main import main\n"
         "sys.exit(main(['-p', 'list']))"
     )

@@ -318,7 +318,8 @@ def test_a_draft_survives_a_kill(tmp_path: Path) -> None:
 
 FAULTS = {
     "when modules are read": "import sys; sys.modules['app.tui.run'] = None",
-    "before the page": "import app.providers.models.catalogue as m; m.ModelCatalogue.load = lambda *a, **k: 1 / 0",
+    "before the page": "import app.providers.models.catalogue as m;"
+    " m.ModelCatalogue.load_catalogue = lambda *a, **k: 1 / 0",
     "in composing": "from app.tui.app import BayouApp as A; A.compose = lambda self: 1 / 0",
     "in mounting": "from app.tui.app import BayouApp as A; A.on_mount = lambda self: 1 / 0",
     "in drawing": "from widgets.editor.prompt import PromptEditor as E; E.render_line = lambda self, y: 1 / 0",

@@ -370,6 +370,11 @@ def test_a_git_file_that_leads_elsewhere_in_the_project_is_held(user: BoxedUser)
     ("attack", "named"),
     [
         (f"git init -q lib; printf '{EVIL}' >> lib/.git/config", "lib/.git/config"),
+        (
+            "git init -q lib; git -C lib config alias.lg '-c core.fsmonitor=./evil.sh status'",
+            "lib/.git/config",
+        ),
+        ("git init -q lib; git -C lib config alias.lg '\"--exec-path=.\" status'", "lib/.git/config"),
         ("git init -q lib; cp evil.sh lib/.git/hooks/pre-commit", "lib/.git/hooks/pre-commit"),
         ("mkdir bare; cd bare; mkdir objects refs; echo 'ref: refs/heads/x' > HEAD", "bare/HEAD"),
     ],
@@ -406,7 +411,8 @@ async def test_what_git_would_start_later_is_moved_away_also_without_mounts(
 
 
 async def test_a_new_repository_as_git_makes_it_is_not_named(boxed: Callable[..., BoxedCommands]) -> None:
-    assert (await boxed().outcome("git init -q lib; echo 1 > lib/a")).new_autorun_files == ()
+    commands = "git init -q lib; echo 1 > lib/a; git -C lib config alias.lg 'log --oneline -5'"
+    assert (await boxed().outcome(commands)).new_autorun_files == ()
 
 
 async def test_commands_that_a_waiting_rebase_would_run_are_named(

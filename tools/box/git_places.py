@@ -241,10 +241,10 @@ class _GitSearch:
                 self._guard_path(str(entry.file.parent / value))
             elif (entry.section, entry.key) in _FOLDER_SETTINGS and value:
                 self._hook_folders[value] = None
+            elif value and entry.section == "alias" and not value.startswith("!"):
+                self._commands[GIT_ARGUMENTS + value] = None
             elif value and starts_program(entry):
                 self._commands[value] = None
-            elif value and entry.section == "alias":
-                self._commands[GIT_ARGUMENTS + value] = None
 
     def guard_started_files(self, nested: NestedPathFinder, earlier: GitPlaces | None) -> None:
         """Guards the folders of hooks and the files that the configurations spell, relative ones in each work tree, the

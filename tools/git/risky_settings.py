@@ -54,7 +54,10 @@ def starts_program(entry: GitConfigEntry) -> bool:
     is_switch = value.lower() in _BOOLEAN_VALUES
     if name == "core.fsmonitor" or entry.section == "pager":
         return not is_switch
-    if entry.section in ("alias", "color", "advice", "trace2"):
+    if entry.section == "alias":
+        # Options before the subcommand: `-c` sets any setting, `--exec-path` the folder of git's programs.
+        return value.lstrip(" \t\n\"'\\").startswith("-")
+    if entry.section in ("color", "advice", "trace2"):
         return False
     if name in _URL_KEYS:
         return value.startswith("-") or "::" in value

@@ -1,13 +1,20 @@
-"""Collects the long words of a text: nearly all secrets are in one, and most of a text is not."""
+"""Collects the long words of a text: nearly all secrets are in one, and most of a text is not.
+
+A long word at the end of a line goes on in the first word of the next, as base64 and hexadecimal are broken."""
 
 import bisect
+import re
 from functools import lru_cache
+
+from tools.patterns import late
 
 MIN_WORD_LENGTH = 16
 _WORD_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/=-"
 _WORD_TRANSLATION = bytes(0x61 if code in _WORD_BYTES else 0x20 for code in range(256))
 _LONG_RUN = b"a" * MIN_WORD_LENGTH
 _WORD_CHARS = frozenset(_WORD_BYTES.decode())
+_LINE_ENDS = ("\n", "\r")
+_BREAK_WITHIN_WORD_PATTERN = late(r"\r?\n[ \t]{0,16}(?=[\w+/=-])", re.ASCII)
 
 
 @lru_cache(1024)
@@ -30,17 +37,27 @@ class LongWords:
         words: list[str] = []
         starts: list[int] = []
         length = 0
+        self.are_broken = False
+        """Whether a word goes on in the next line."""
         at = shape.find(_LONG_RUN)
         while at >= 0:
-            end = shape.find(b" ", at + MIN_WORD_LENGTH)
+            end = shape.find(b" ", at)
             if end < 0:
                 end = len(text)
             begins.append(at)
             starts.append(length)
-            words.append(text[at:end])
+            if text[end : end + 1] in _LINE_ENDS and end - at >= MIN_WORD_LENGTH:
+                following = _BREAK_WITHIN_WORD_PATTERN.match(text, end)
+                if following is not None:
+                    self.are_broken = True
+                    words.append(text[at:end])
+                    length += end - at
+                    at = following.end()
+                    continue
+            words.append(text[at : end + 1])  # what follows a word separates it from the next
             length += end - at + 1
             at = shape.find(_LONG_RUN, end)
-        self.text = "\n".join(words)
+        self.text = "".join(words)
         self._begins = begins
         self._starts = starts
 

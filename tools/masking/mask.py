@@ -95,9 +95,14 @@ class Mask:
         self._texts_by_head: dict[str, list[_KnownSecretsText]] = {}
         self._texts_by_tail: dict[str, list[_KnownSecretsText]] = {}
         self._written_values: list[tuple[str, WrittenValue]] = []
+        self.longest_form = 0
+        """The number of characters of the longest form of a known value."""
         self._known_values: list[tuple[str, WrittenValue]] = []
         for one in known:
             self._add_known_value(one, as_bytes=as_bytes)
+        values = self._known_values
+        self._longest_writing = _MAX_FORM_LENGTH * max((len(value) for value, _ in values), default=0)
+        self._start_pattern = re.compile("|".join(dict.fromkeys(written.start for _, written in values)))
         self._named_secrets = tuple(
             (one.name, one.value.encode("utf-8", "replace").decode("latin-1") if as_bytes else one.value)
             for one in dict.fromkeys(named)
@@ -121,6 +126,7 @@ class Mask:
         for text in texts:
             written = text.encode("utf-8", "replace").decode("latin-1") if as_bytes else text
             needle = _KnownSecretsText(one.name, written)
+            self.longest_form = max(self.longest_form, len(written))
             size = _ANCHOR_LENGTH if text == one.value else _ENCODED_ANCHOR_LENGTH
             self._texts_by_head.setdefault(written[:size], []).append(needle)
             if text == one.value and len(written) >= 24:
@@ -175,22 +181,15 @@ class Mask:
         ]
 
     def unfinished_start(self, text: str, end: int) -> int:
-        """Returns the first position from which a known value may go on behind `end`; `end` if there is none."""
+        """Returns the first position from which a known value goes on behind `end`, or may go on behind the text; `end`
+        if there is none."""
+        begin = max(0, end - self._longest_writing)
+        if not self._known_values or not self._start_pattern.search(text, begin, end):
+            return end
         return min(
             (
-                written.unfinished_start(text, max(0, end - _MAX_FORM_LENGTH * len(value)), end)
+                written.crossing_start(text, max(0, end - _MAX_FORM_LENGTH * len(value)), end)
                 for value, written in self._known_values
-            ),
-            default=end,
-        )
-
-    def unfinished_line_start(self, text: str, end: int) -> int:
-        """Does so for the end of a line, and only for values with line breaks."""
-        return min(
-            (
-                written.unfinished_start(text, max(0, end - _MAX_FORM_LENGTH * len(value)), end)
-                for value, written in self._known_values
-                if "\n" in value
             ),
             default=end,
         )
@@ -268,6 +267,9 @@ def _shape_literals() -> tuple[tuple[SecretShape, str, bool], ...]:
 
 def _occurrences(text: str, words: LongWords, piece: str, is_in_words: bool) -> Iterable[int]:
     """Returns the positions of a literal in a text. Most literals do not occur, which is checked first."""
+    if words.are_broken and not is_in_words and piece in words.text:
+        # Only there is a short one found that is broken over two lines.
+        return {*words.occurrences(piece), *_all_occurrences(text, piece)}
     if piece not in (words.text if is_in_words else text):
         return ()
     return words.occurrences(piece) if is_in_words else _all_occurrences(text, piece)

@@ -10,8 +10,9 @@ from tools.patterns import late
 
 MAX_HELD_BYTES = 8 << 10
 _MAX_LINE = 64 << 10
-_MAX_WORD = 4 << 10
-_TOKEN_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=_-.%\\")
+_MAX_HELD_LINES = 6
+_MIN_REACH = 512
+_TOKEN_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=_-.%\\"
 _SECRET_INTRODUCERS = (
     "earer ",
     "&#",
@@ -67,9 +68,7 @@ class MaskedStream:
             return b""
         if mask.names_secret(text):
             return b""
-        at = len(text)
-        while at and text[at - 1] in _TOKEN_CHARS:
-            at -= 1
+        at = len(text.rstrip(_TOKEN_CHARS))
         word = text[at:]
         if not any(one.isalnum() for one in word):
             at = len(text)
@@ -104,11 +103,31 @@ def _safe_end(mask: Mask, text: str, is_within_key: bool) -> int:
     if is_within_key:
         return _end_before_key(text, end)
     # A line that ends in a long word may be a secret broken by `fold`, whose rest is on the next line.
-    for _ in range(6):
-        if not end or not _may_secret_continue(text, end):
-            break
+    reach = min(MAX_HELD_BYTES, max(_MIN_REACH, mask.longest_form * 5 // 4))
+    lines = 0
+    while end and _may_secret_continue(text, end):
+        if lines >= _MAX_HELD_LINES and len(text) - end >= reach:
+            # Not line by line: each time, what is around the border is searched.
+            return _line_start_outside_of_secrets(mask, text, end, reach) if end >= reach else 0
         end = text.rfind("\n", 0, end - 1) + 1
-    return mask.unfinished_line_start(text, end)
+        lines += 1
+    return mask.unfinished_start(text, end)
+
+
+def _line_start_outside_of_secrets(mask: Mask, text: str, end: int, reach: int) -> int:
+    """Returns the beginning of a line, or that of an earlier line if a secret is broken over both."""
+    begin = text.rfind("\n", 0, max(0, end - reach)) + 1
+    spans = mask.secret_spans(text[begin : end + reach])
+    starts, ends = {begin + one.start for one in spans}, {begin + one.end for one in spans}
+    while end > begin:
+        last = end - 2 if text.startswith("\r\n", end - 2) else end - 1
+        first = end
+        while text[first : first + 1] in (" ", "\t"):
+            first += 1
+        if last not in ends or first not in starts:
+            break
+        end = text.rfind("\n", 0, last) + 1
+    return end
 
 
 def _end_before_key(text: str, end: int) -> int:
@@ -125,10 +144,7 @@ def _may_secret_continue(text: str, end: int) -> bool:
         return True
     if not line or line[-1] not in _TOKEN_CHARS:
         return False
-    at = len(line)
-    while at and line[at - 1] in _TOKEN_CHARS and len(line) - at < _MAX_WORD:
-        at -= 1
-    word = line[at:]
+    word = line[len(line.rstrip(_TOKEN_CHARS)) :]
     return len(word) >= 8 and (len(word) >= 16 or any(literal in word for literal in SHAPE_LITERALS))
 
 

@@ -24,7 +24,8 @@ _LINE = late(r"(?:\n[ \t]{0,16})?([^\r\n]+)")
 class _Unit(NamedTuple):
     text: str
     """One character, with the backslashes before it, which nothing else separates from its own."""
-    may_be_doubled: bool
+    run_length: int
+    """How often the character stands there; a sign may be doubled, all of a run or none."""
 
 
 class WrittenValue:
@@ -41,31 +42,39 @@ class WrittenValue:
         self._units_before = _units(before)[::-1]
         self._units_behind = _units(behind)
         self._as_bytes = as_bytes
+        self.start = _start_expression(self._units, as_bytes)
+        """An expression for the places where the value may begin."""
+        self._start_pattern = re.compile(self.start)
 
-    def unfinished_start(self, text: str, begin: int, end: int) -> int:
-        """Returns the first position behind `begin` from which the value may go on behind `end`; `end` if there is
-        none."""
-        for found in _compile_unit(self._units[0], self._as_bytes, is_before=False).finditer(
-            text, begin, end
-        ):
-            last, at = found.span()
-            for unit in self._units[1:]:
-                following = _compile_unit(unit, self._as_bytes, is_before=False).match(text, at, end)
+    def crossing_start(self, text: str, begin: int, border: int) -> int:
+        """Returns the first position from `begin` to `border` from which the value goes on behind `border`, or may go
+        on behind the text; `border` if there is none."""
+        for found in self._start_pattern.finditer(text, begin, border):
+            before = self._units[0]
+            last = at = found.start()
+            for unit in self._units:
+                following = _compile_unit(unit, self._as_bytes, is_before=False).match(text, at)
                 if following is None:
                     # The last sign may be the beginning of a longer form of it: `&` of `&amp;`.
-                    is_started = _PART_OF_FORM.fullmatch(text, at, end) or _PART_OF_FORM.fullmatch(
-                        text, last, end
-                    )
-                    if is_started or self._is_part_of(unit, text[at:end]):
+                    if self._is_started(unit, text, at) or self._is_started(before, text, last):
                         return found.start()
                     break
+                before = unit
                 last, at = following.span()
-        return end
+            else:
+                if at > border:
+                    return found.start()
+        return border
 
-    def _is_part_of(self, unit: _Unit, rest: str) -> bool:
-        """Returns whether a text has the first bytes of a character."""
-        data = unit.text.encode("utf-8", "replace").decode("latin-1")
-        return self._as_bytes and data.startswith(rest)
+    def _is_started(self, unit: _Unit, text: str, at: int) -> bool:
+        """Returns whether a text ends within a unit that begins at a position."""
+        if unit.run_length > 1 and (part := _compile_part(unit, self._as_bytes).match(text, at)):
+            at = part.end()
+        if len(text) - at > _LONGEST_FORM:
+            return False
+        # The first bytes of a character.
+        data = unit.text.encode("utf-8", "replace").decode("latin-1") if self._as_bytes else ""
+        return _PART_OF_FORM.fullmatch(text, at) is not None or data.startswith(text[at:])
 
     def spans_around(self, text: str, at: int) -> Iterator[tuple[int, int]]:
         """Yields the pieces of the value, one on each line, whose anchor begins at a position."""
@@ -76,7 +85,7 @@ class WrittenValue:
                 return
             end = found.end()
         for unit in self._units_before:
-            begin = max(0, start - _LONGEST_FORM)
+            begin = max(0, start - _LONGEST_FORM * unit.run_length)
             found = _compile_unit(unit, self._as_bytes, is_before=True).search(text, begin, start)
             if found is None:
                 return
@@ -89,8 +98,11 @@ def _units(text: str) -> list[_Unit]:
     found: list[_Unit] = []
     for run in _RUNS.finditer(text):
         chars = run[2] or ""
-        found.append(_Unit(run[0][: len(run[0]) - len(chars) + 1], may_be_doubled=len(chars) == 1))
-        found += [_Unit(one, may_be_doubled=False) for one in chars[1:]]
+        first = run[0][: len(run[0]) - len(chars) + 1]
+        if _is_plain(chars):
+            found += [_Unit(first, 1), *(_Unit(one, 1) for one in chars[1:])]
+        else:
+            found.append(_Unit(first, max(1, len(chars))))
     return found
 
 
@@ -103,11 +115,39 @@ def _compile_unit(unit: _Unit, as_bytes: bool, is_before: bool) -> re.Pattern[st
         numbers = _written_sign("\\", as_bytes)
         written = rf"(?:(?:{numbers}){{{slashes}}}|\\{{{slashes},{16 * slashes}}}+)"
     if rest := unit.text[slashes:]:
-        is_plain = rest.isascii() and rest.isalnum()
+        is_plain = _is_plain(rest)
         sign = re.escape(rest) if is_plain else _written_sign(rest, as_bytes)
-        doubled = rf"(?:{re.escape(rest)}){{2}}|" if unit.may_be_doubled and not is_plain else ""
-        written += rf"(?:{doubled}{sign})"
+        written += (
+            sign
+            if is_plain
+            else rf"(?:{_repeat(re.escape(rest), 2 * unit.run_length)}|{_repeat(sign, unit.run_length)})"
+        )
     return re.compile(rf"{written}{_LINE_BREAK}\Z" if is_before else _LINE_BREAK + written)
+
+
+def _repeat(sign: str, count: int) -> str:
+    return rf"(?:{sign})" + (rf"(?:{_LINE_BREAK}(?:{sign})){{{count - 1}}}" if count > 1 else "")
+
+
+def _start_expression(units: list[_Unit], as_bytes: bool) -> str:
+    first, second = (*units, _Unit("\n", 1))[:2]
+    if not _is_plain(first.text):
+        return f"(?={_compile_unit(first._replace(run_length=1), as_bytes, is_before=False).pattern})"
+    following = rf"{second.text}|[\\\r\n]|\Z" if _is_plain(second.text) else r"[^A-Za-z0-9]|\Z"
+    return f"{first.text}(?={following})"
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and text.isalnum()
+
+
+@lru_cache(4096)
+def _compile_part(unit: _Unit, as_bytes: bool) -> re.Pattern[str]:
+    """Returns an expression for the first signs of a run, which may go on."""
+    sign = _written_sign(unit.text.lstrip("\\"), as_bytes)
+    return re.compile(
+        rf"{_LINE_BREAK}{_BACKSLASHES}(?:(?:{sign}){_LINE_BREAK}){{0,{2 * unit.run_length - 1}}}"
+    )
 
 
 def _written_sign(char: str, as_bytes: bool) -> str:

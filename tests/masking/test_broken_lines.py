@@ -1,0 +1,168 @@
+"""Known values are found where a line break or the border of two pieces falls within them, however they are written."""
+
+import base64
+import html
+import itertools
+import json
+import re
+import textwrap
+import time
+from collections.abc import Callable
+from urllib.parse import quote
+
+import pytest
+
+from tests.masking.examples import random_text
+from tools.masking.known_values import KnownSecret
+from tools.masking.marks import Marker
+from tools.masking.mask import Mask
+from tools.masking.streams import MaskedStream
+
+MARKER = Marker(b"a key of a test")
+VALUES = (
+    random_text(8, 5),
+    random_text(12, 5),
+    random_text(20, 3),
+    random_text(40, 3),
+    random_text(64, 3),
+    random_text(300, 3),
+    random_text(20, 3) + "&" + random_text(20, 4),
+)
+MARK = re.compile(r"\[secret:S:[^\]]*\]")
+
+
+def mask_of(value: str) -> Mask:
+    return Mask(MARKER, known=[KnownSecret("S", value)], as_bytes=True)
+
+
+def streamed(mask: Mask, *pieces: str) -> str:
+    stream = MaskedStream(lambda: mask)
+    return (b"".join(map(stream.mask_piece, map(str.encode, pieces))) + stream.mask_rest()).decode()
+
+
+def in_base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def capital_hexadecimal(data: bytes) -> str:
+    return data.hex().upper()
+
+
+ENCODERS: dict[str, Callable[[bytes], str]] = {
+    "base64": in_base64,
+    "hexadecimal": bytes.hex,
+    "capital hexadecimal": capital_hexadecimal,
+}
+
+
+@pytest.mark.parametrize("width", [60, 64, 72, 76])
+@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize("value", VALUES, ids=len)
+def test_an_encoded_value_is_masked_wherever_its_line_breaks(value: str, encoder: str, width: int):
+    mask = mask_of(value)
+    encode = ENCODERS[encoder]
+    step = 1 if len(value) < 100 else 11
+    for before in range(0, 120, step):
+        encoded = encode(b"x" * before + value.encode() + b"y" * 50)
+        lines = textwrap.wrap(encoded, width)
+        for gap in ("\n", "\r\n", "\n    "):
+            text = gap.join(lines) + "\n"
+            masked = mask.mask_text(text).text
+            assert masked.count("\n") == text.count("\n")
+            shown = MARK.sub("", masked).replace(gap, "").strip()
+            # The characters at both ends have bits of what is around the value.
+            assert len(shown) <= len(encoded) - len(encode(value.encode()).rstrip("=")) + 6, (before, masked)
+            whole = streamed(mask, text)
+            assert whole == masked
+            assert streamed(mask, *text.splitlines(keepends=True)) == masked, before
+
+
+def test_an_encoded_value_in_a_long_file_is_masked_whatever_arrives_together():
+    value = VALUES[3]
+    mask = mask_of(value)
+    data = b"".join(random_text(90, number).encode() + value.encode() for number in range(60))
+    text = "\n".join(textwrap.wrap(in_base64(data), 76)) + "\n"
+    masked = mask.mask_text(text).text
+    assert len(MARK.findall(masked)) >= 60
+    for size in (1, 7, 77, 150, 1000):
+        pieces = [text[at : at + size] for at in range(0, len(text), size)]
+        assert streamed(mask, *pieces) == masked, size
+
+
+WRITTEN: dict[str, Callable[[str], str]] = {
+    "plain": str,
+    "JSON": json.dumps,
+    "an address": lambda value: quote(value, safe=""),
+    "HTML": html.escape,
+    "a shell": lambda value: re.sub(r"(\W)", r"\\\1", value),
+    "doubled": lambda value: re.sub(r"([^\w\\])", r"\1\1", value),
+}
+SIGNED = (
+    "a7TjzhgB0Neei$mvd10ezp1RI2tmV212uQbbXX",
+    "$$x7'TjzhgB0''Neei",
+    'q9""Tjz&hg"B0Ne"$$$x',
+    "пароль-99-$длинный",
+)
+
+
+@pytest.mark.parametrize("form", WRITTEN)
+@pytest.mark.parametrize("value", SIGNED)
+def test_a_value_whose_lines_arrive_one_by_one_is_masked_as_one(value: str, form: str):
+    mask = mask_of(value)
+    written = WRITTEN[form](value)
+    for at in range(1, len(written)):
+        for gap, end in itertools.product(("\n", "\r\n", "\n  "), ("", "\n", " end\n")):
+            if (at > 1 and written[at - 1] == "\\") or re.search(r"[%&\\][\w#]{0,5}\Z", written[:at]):
+                continue
+            pieces = (f"one\nkey {written[:at]}{gap}", f"{written[at:]}{end}", "two\n")
+            together = streamed(mask, "".join(pieces))
+            assert streamed(mask, *pieces) == together, pieces
+            left = MARK.sub("", together)
+            if value == SIGNED[0] and form == "plain":
+                assert re.sub(r"\W", "", left) in ("onekeytwo", "onekeyendtwo"), together
+
+
+def test_a_line_waits_for_the_next_only_while_a_value_may_go_on():
+    stream = MaskedStream(lambda: mask_of(SIGNED[0]))
+    assert stream.mask_piece(b"no secret\n") == b"no secret\n"
+    assert stream.mask_piece(b"data\n") == b"dat"
+    assert stream.mask_piece(b"P") == b"a\n"
+    assert stream.mask_piece(b"assword: ") + stream.flush_safe_part() == b"Password: "
+
+
+@pytest.mark.parametrize("sign", ["'", '"', "$", "&", "%"])
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_signs_side_by_side_are_found_doubled(sign: str, count: int):
+    for value in (
+        f"a713ufP1lNW{sign * count}2Kj7hhQw",
+        f"{sign * count}a713ufP1lNW2Kj7",
+        f"a713ufP1lNW2{sign * count}",
+    ):
+        mask = mask_of(value)
+        for text in (value, value.replace(sign, 2 * sign), value.replace(sign, "\\" + sign)):
+            assert MARK.fullmatch(mask.mask_text(text).text), text
+            for cut in range(len(text)):
+                stream = MaskedStream(lambda mask=mask: mask)
+                pieces = (b"= " + text[:cut].encode(), text[cut:].encode() + b" end\n")
+                shown = b"".join(stream.mask_piece(one) + stream.flush_safe_part() for one in pieces)
+                # Of a doubled sign at the end the second half, which may be text, may stay.
+                rest = f"[{sign}]*" if value.endswith(sign) else ""
+                masked = (shown + stream.mask_rest()).decode()
+                assert re.fullmatch(rf"= \[secret:S:\w+\]{rest} end\n", masked), masked
+        other = value.replace(sign * count, sign * (2 * count + 1))
+        assert "7hhQw" not in value or mask.mask_text(other).text == other
+
+
+@pytest.mark.parametrize("width", [16, 60, 76])
+def test_the_time_for_broken_lines_grows_only_with_their_number(width: int):
+    mask = Mask(MARKER, known=[KnownSecret("S", one) for one in (*VALUES, *SIGNED)], as_bytes=True)
+
+    def seconds(size: int) -> float:
+        lines = [f"{random_text(width, number % 50)}\n" for number in range(size)]
+        started = time.process_time()
+        streamed(mask, "".join(lines))
+        streamed(mask, *lines)
+        return time.process_time() - started
+
+    once, eight_times = (min(seconds(size) for _ in range(2)) for size in (200, 1600))
+    assert eight_times < 24 * once, "in proportion it is 8, with the square of the length 64"

@@ -1,5 +1,5 @@
-"""The side panel of a wide page: changed files, todos, jobs, and at its lower end what the session used. Takes frozen
-rows and never the focus.
+"""The side panel of a wide page: changed files, todos, jobs, prompts, and what the session used, from above without
+holes. Takes frozen rows and never the focus.
 
 The application decides its content and whether it is shown."""
 
@@ -47,8 +47,6 @@ class SideSection(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[SideRow, ...] = ()
     important_row: int = 0
     """The index of the row that stays visible if not all rows fit."""
-    is_below: bool = False
-    """Whether it stands at the lower end of the panel."""
     is_optional: bool = False
     """Whether it is shown only where much room is left."""
 
@@ -87,13 +85,11 @@ class SidePanel(Widget):
         height = self.size.height
         top, bottom = (2, 1) if height >= _ROWS_FOR_MARGINS else (0, 0)
         room = height - top - bottom
-        above, below = list[SideSection | SideRow | None](), list[SideSection | SideRow | None]()
+        lines = list[SideSection | SideRow | None]()
         sections = _fitting_sections(self.sections, room)
         for section, rows in zip(sections, _section_heights(sections, room), strict=True):
-            lines = below if section.is_below else above
             lines += [*[None] * bool(lines), section, *rows_in_room(section, rows)]
-        gap = max(room - len(above) - len(below), int(bool(above and below)))
-        return [*[None] * top, *above, *[None] * gap, *below]
+        return [*[None] * top, *lines]
 
     def _draw(self, line: RowBuilder, shown: SideSection | SideRow | None) -> None:
         match shown:

@@ -202,14 +202,14 @@ class SidePanelUpdater:
             self._prompts,
         )
         shown = [section for section in sections if section is not None]
-        keys = key_section(self._key_label, has_changes=self._files is not None)
+        keys = key_section(self._key_label)
         has_begun = shown or self._session.messages
         return (
             [
                 *shown,
-                *([keys] if keys else []),
                 *context_sections(self._session, self._breakdown),
                 *usage_sections(self._session),
+                *([keys] if keys else []),
             ]
             if has_begun
             else []

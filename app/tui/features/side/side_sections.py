@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from app.engine.commands.review_texts import typed_command
 from app.engine.jobs.background_jobs import BackgroundJob
 from app.engine.session import Session
 from app.tui.features.context.context_groups import CONTEXT_GROUPS
 from app.tui.features.todos.todo_list import GLYPHS, TONES, todo_state
 from app.tui.page_protocols import KeyLabel
 from app.undo.file_history import count_changes, has_changes, title_of
+from app.values.content import text_of
 from app.values.entries import Entry, MessageEntry
 from app.values.messages import UserMessage
 from app.values.todos import count_closed
@@ -33,18 +35,16 @@ _KEYS = (
     ("app.context.show", "Alt+C", "what fills the context"),
     ("app.side.toggle", "Alt+I", "hide this panel"),
 )
-_KEYS_OF_CHANGES = (
-    ("app.review.show", "Alt+G", "review the changes"),
-    ("app.files.undo", "Alt+Z", "undo the last changes"),
-)
 
 
 def prompt_section(path: Iterable[Entry]) -> SideSection | None:
-    """Returns the prompts of the conversation with what each changed in files."""
+    """Returns the prompts of the conversation with what each changed in files; of a single prompt that is what the
+    session changed, which another section shows."""
     found: list[tuple[str, list[Entry]]] = []
     for entry in path:
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
-            found.append((title_of(entry.message), []))
+            typed = typed_command(text_of(entry.message.content))
+            found.append((typed or title_of(entry.message), []))
         elif found and has_changes(entry):
             found[-1][1].append(entry)
     last = len(found) - 1
@@ -57,7 +57,7 @@ def prompt_section(path: Iterable[Entry]) -> SideSection | None:
                 mark="›",
                 mark_tone="accent" if at == last else "muted",
                 tone="text" if at == last else "muted",
-                figures=line_figures(counts.added, counts.removed),
+                figures=line_figures(counts.added, counts.removed) if last else (),
             )
         )
     note = f"{len(rows):,}" if last > 0 else ""
@@ -74,20 +74,22 @@ def line_figures(added: int, removed: int) -> tuple[tuple[str, SideTone], ...]:
     return tuple(figures)
 
 
-def key_section(key_label: KeyLabel, *, has_changes: bool) -> SideSection | None:
-    """Returns the keys that help now, where there is room for them."""
-    known = (*(_KEYS_OF_CHANGES if has_changes else ()), *_KEYS)
-    found = [(key, words) for action, usual, words in known if (key := key_label(action, usual))]
+def key_section(key_label: KeyLabel) -> SideSection | None:
+    """Returns keys that no other row shows, where there is room for them."""
+    found = [(key, words) for action, usual, words in _KEYS if (key := key_label(action, usual))]
     width = max((len(key) for key, _ in found), default=0)
     rows = tuple(
         SideRow(text=words, tone="muted", mark=f"{key:<{width}} ", mark_tone="accent") for key, words in found
     )
-    return SideSection(title="Keys", rows=rows, is_below=True, is_optional=True) if rows else None
+    return SideSection(title="Keys", rows=rows, is_optional=True) if rows else None
 
 
 def file_section(found: "Differences") -> SideSection:
+    """Returns the changed files; their sum only where there are several, because it would repeat the row."""
     total = format_changed_files(len(found.files), found.added, found.removed)
-    return SideSection(title="Changed", note=total, rows=tuple(map(_file_row, found.files)))
+    return SideSection(
+        title="Changed", note=total if len(found.files) > 1 else "", rows=tuple(map(_file_row, found.files))
+    )
 
 
 def _file_row(file: "FileDifference") -> SideRow:
@@ -116,7 +118,7 @@ def context_sections(session: Session, breakdown: "ContextBreakdown | None") -> 
         for name, group_tone, count in groups
     ]
     return [
-        SideSection(title="Context", note=note, rows=tuple(rows), is_below=True),
+        SideSection(title="Context", note=note, rows=tuple(rows)),
         *_large_results(breakdown),
     ]
 
@@ -129,7 +131,7 @@ def _large_results(breakdown: "ContextBreakdown | None") -> list[SideSection]:
         for one in found
         if not one.is_dropped
     )[:_MAX_LARGE_RESULTS]
-    return [SideSection(title="Large results", rows=rows, is_below=True)] if rows else []
+    return [SideSection(title="Large results", rows=rows)] if rows else []
 
 
 def usage_sections(session: Session) -> list[SideSection]:
@@ -150,7 +152,7 @@ def usage_sections(session: Session) -> list[SideSection]:
     rows = tuple(
         SideRow(text=label, tone="muted", figures=((figure, "text"),)) for label, figure in facts if figure
     )
-    return [SideSection(title="Session", rows=rows, is_below=True)] if rows else []
+    return [SideSection(title="Session", rows=rows)] if rows else []
 
 
 def todo_section(session: Session) -> SideSection | None:

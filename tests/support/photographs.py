@@ -102,7 +102,8 @@ class Tour:
             await self._take(f"{name}-{size}")
 
     async def _take(self, name: str) -> None:
-        """Takes a picture; a question is shown in the state in which it accepts keys."""
+        """Takes a picture when no map is being built; a question is shown in the state in which it accepts keys."""
+        await self.until(lambda: "indexing " not in self.words())
         clock = self.app.clock
         assert isinstance(clock, Clock)
         before = clock.now

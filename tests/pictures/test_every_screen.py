@@ -34,7 +34,7 @@ def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "app.engine.models.model_requests.ModelRequests._on_state", lambda self, state, seconds: None
     )
-    monkeypatch.setattr("app.tui.features.sessions.page.age", lambda seconds: "2 h")
+    monkeypatch.setattr("app.tui.features.sessions.page.format_age", lambda seconds: "2 h")
     monkeypatch.setattr("app.tui.features.sessions.page.format_ago", lambda seconds: "2 h ago")
     monkeypatch.setattr("app.tui.features.jobs.page.format_age", lambda seconds: "3 m")
 

@@ -70,13 +70,13 @@ class ScriptedModel:
             stream.draft.content.append(ToolCall(id=f"call{self.calls}", name="nothing", arguments={}))
             return
         stream.draft.content.append(Text(text=""))
-        stream.emit_event(TextStart(content_index=0))
+        stream.emit(TextStart(content_index=0))
         for _ in range(self.deltas):
-            stream.emit_event(TextDelta(content_index=0, delta="four "))
+            stream.emit(TextDelta(content_index=0, delta="four "))
             await asyncio.sleep(0)
         text = "four " * self.deltas
         stream.draft.content[0] = Text(text=text)
-        stream.emit_event(TextEnd(content_index=0, content=text))
+        stream.emit(TextEnd(content_index=0, content=text))
 
 
 class BenchSession:

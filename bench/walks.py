@@ -36,9 +36,9 @@ BATCH = (("app.agent.call_batch", "events"), ("app.agent.call_batch", "_end_even
 QUESTION = (("app.engine.permissions.permission_gate", "check_call"), ("widgets.status.approval", "show"))
 PAINTED = (
     ("app.engine.permissions.permission_gate", "check_call"),
-    ("widgets.status.approval", "_after_paint"),
+    ("widgets.status.approval", "_note_painted"),
 )
-DELTA = (("app.providers.model_stream", "emit_event"), ("widgets.transcript.painting.painter", "rows"))
+DELTA = (("app.providers.model_stream", "emit"), ("widgets.transcript.painting.painter", "rows"))
 
 
 class Count(msgspec.Struct):

@@ -75,8 +75,8 @@ class AdapterRegistry:
             timestamp=now_ms(),
             thinking=options.thinking,
             merge_seconds=options.delta_interval_seconds,
-            first_event_seconds=options.first_event_timeout_seconds,
-            idle_seconds=options.idle_timeout_seconds,
+            first_event_seconds=options.first_event_seconds,
+            idle_seconds=options.idle_seconds,
             on_state=options.hooks.on_flow_state_changed,
         )
 

@@ -75,19 +75,19 @@ class StreamOptions(msgspec.Struct, frozen=True, kw_only=True):
     temperature: float | None = None
     session_id: str | None = None
     """Groups requests for the provider's prompt cache."""
-    wants_long_cache: bool = False
+    is_long_cache: bool = False
     use_cache: bool = True
     headers: Mapping[str, str] = {}
     proxy: str | None = None
     ca_bundle: str | None = None
     """A file with certificates to trust besides the usual ones."""
-    extra_request_fields: Mapping[str, Any] = {}
+    sampling: Mapping[str, Any] = {}
     """Further request fields, sent as they are."""
     tool_choice: Literal["auto", "any", "none"] | None = None
-    can_search_web: bool = False
+    searches_web: bool = False
     """Gives the model its provider's own tool for searching the web."""
-    first_event_timeout_seconds: float = 300.0
-    idle_timeout_seconds: float = 300.0
+    first_event_seconds: float = 300.0
+    idle_seconds: float = 300.0
     delta_interval_seconds: float = DELTA_INTERVAL_SECONDS
     """Joins deltas of a block that arrive within this time into one event; 0 passes each delta on."""
     is_person_reading: bool = False
@@ -164,7 +164,7 @@ class AssistantStream:
         self._producer_task = asyncio.get_running_loop().create_task(self._run_producer(produce))
         return self
 
-    def emit_event(self, event: StreamEvent) -> None:
+    def emit(self, event: StreamEvent) -> None:
         if self._final_message.done():
             return
         self._events.put_event(event)
@@ -180,7 +180,7 @@ class AssistantStream:
         if self._watchdog is not None:
             self._watchdog.record_event()
 
-    async def wait_for_listener(self) -> None:
+    async def wait_for_space(self) -> None:
         """Waits while the listener is far behind; adapters call it between two pieces. The timeouts do not
         run meanwhile."""
         if self._events.has_room or not self._has_listener:

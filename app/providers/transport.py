@@ -138,7 +138,7 @@ def encode_payload(payload: Mapping[str, Any], last: str = "messages") -> bytes 
 async def finish_payload(payload: dict[str, Any], model: Model, options: StreamOptions) -> dict[str, Any]:
     """Adds the model's and the caller's extra fields to the payload and passes it through the hook."""
     of_level = (model.sampling_params_by_thinking_level or {}).get(options.thinking) or {}
-    payload = {**payload, **(model.sampling_params or {}), **of_level, **options.extra_request_fields}
+    payload = {**payload, **(model.sampling_params or {}), **of_level, **options.sampling}
     if options.hooks.on_request_payload is not None:
         payload = {
             name: value.to_messages() if isinstance(value, MessageListParts) else value
@@ -184,7 +184,7 @@ async def stream_response_events(
                     break
             if reader.has_ended or stream.is_over:
                 break
-            await stream.wait_for_listener()
+            await stream.wait_for_space()
         else:
             for event, data in decoder.finish():
                 seen += 1

@@ -196,7 +196,7 @@ async def test_a_silent_server_is_given_up_with_a_retryable_error(api: str, kind
             server.sse(body[: len(body) // 2], then_hang=True)
         case _:
             server.sse(b"", forever=PINGS.get(api, b": ping\n\n"))
-    how = options(first_event_timeout_seconds=0.3, idle_timeout_seconds=0.3)
+    how = options(first_event_seconds=0.3, idle_seconds=0.3)
     message = await ask(model_for(api, server.url), how=how)
     assert message.stop_reason == "error"
     assert "timed out" in (message.error_message or "")

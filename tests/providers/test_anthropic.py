@@ -94,7 +94,7 @@ async def test_the_cache_is_marked_on_prompt_tools_and_the_last_block_of_the_use
     body = await sent_body(server)
     assert body["system"][-1]["cache_control"] == body["tools"][-1]["cache_control"] == mark
     assert body["messages"][-1]["content"][-1]["cache_control"] == mark
-    long = await sent_body(server, options(wants_long_cache=True), provider="anthropic")
+    long = await sent_body(server, options(is_long_cache=True), provider="anthropic")
     assert long["system"][0]["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
     assert "cache_control" not in str(await sent_body(server, options(use_cache=False)))
     no_tools = await sent_body(server, compat={"supportsCacheControlOnTools": False})

@@ -39,9 +39,9 @@ async def test_a_response_is_start_blocks_and_one_end():
         model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
     ) -> None:
         stream.draft.content.append(Text(text="Hi"))
-        stream.emit_event(TextStart(content_index=0))
-        stream.emit_event(TextDelta(content_index=0, delta="Hi"))
-        stream.emit_event(TextEnd(content_index=0, content="Hi"))
+        stream.emit(TextStart(content_index=0))
+        stream.emit(TextDelta(content_index=0, delta="Hi"))
+        stream.emit(TextEnd(content_index=0, content="Hi"))
 
     stream = registry_with(adapter).stream_answer(model_for("mine"), context(), options())
     events = await listen(stream)
@@ -56,10 +56,10 @@ async def test_deltas_of_one_block_are_joined_and_nothing_overtakes_them():
         model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
     ) -> None:
         for _ in range(1000):
-            stream.emit_event(ThinkingDelta(content_index=0, delta="t"))
+            stream.emit(ThinkingDelta(content_index=0, delta="t"))
         for _ in range(1000):
-            stream.emit_event(TextDelta(content_index=1, delta="x"))
-        stream.emit_event(TextEnd(content_index=1, content="x" * 1000))
+            stream.emit(TextDelta(content_index=1, delta="x"))
+        stream.emit(TextEnd(content_index=1, content="x" * 1000))
 
     events = await listen(registry_with(adapter).stream_answer(model_for("mine"), context(), options()))
     thinking = [event for event in events if isinstance(event, ThinkingDelta)]
@@ -90,7 +90,7 @@ async def test_a_slow_listener_gets_longer_deltas_not_more():
         model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
     ) -> None:
         for _ in range(50):
-            stream.emit_event(TextDelta(content_index=0, delta="a"))
+            stream.emit(TextDelta(content_index=0, delta="a"))
             await asyncio.sleep(0)
         go_on.set()
 
@@ -160,12 +160,12 @@ async def test_silence_is_reported_and_then_ended_with_a_retryable_error(has_beg
         model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
     ) -> None:
         if has_begun:
-            stream.emit_event(TextDelta(content_index=0, delta="x"))
+            stream.emit(TextDelta(content_index=0, delta="x"))
         await asyncio.Event().wait()
 
     limits = options(
-        first_event_timeout_seconds=0.4,
-        idle_timeout_seconds=0.4,
+        first_event_seconds=0.4,
+        idle_seconds=0.4,
         hooks=RequestHooks(on_flow_state_changed=lambda state, seconds: told.append((state, seconds))),
     )
     message = await registry_with(adapter).stream_answer(model_for("mine"), context(), limits).final_message()
@@ -188,12 +188,12 @@ async def test_what_ends_a_silence_is_reported_at_once():
         model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
     ) -> None:
         await goes_on.wait()
-        stream.emit_event(TextDelta(content_index=0, delta="x"))
+        stream.emit(TextDelta(content_index=0, delta="x"))
         assert told[-1] == "flowing"
 
     limits = options(
-        first_event_timeout_seconds=1,
-        idle_timeout_seconds=1,
+        first_event_seconds=1,
+        idle_seconds=1,
         hooks=RequestHooks(on_flow_state_changed=on_state),
     )
     stream = registry_with(adapter).stream_answer(model_for("mine"), context(), limits)
@@ -269,10 +269,10 @@ async def test_a_listener_that_is_far_behind_slows_the_adapter_and_loses_nothing
             stream.report_alive()
             sent += 1
             await asyncio.sleep(0)
-            await stream.wait_for_listener()
+            await stream.wait_for_space()
 
     stream = registry_with(adapter).stream_answer(
-        model_for("mine"), context(), options(delta_interval_seconds=0, idle_timeout_seconds=0.5)
+        model_for("mine"), context(), options(delta_interval_seconds=0, idle_seconds=0.5)
     )
     events = stream.__aiter__()
     assert isinstance(await anext(events), StreamStart)

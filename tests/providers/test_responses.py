@@ -120,7 +120,7 @@ async def test_codex_names_the_account_and_itself(server: Loopback):
     assert "/login" in ((await ask(model, how=options(key="not-a-token"))).error_message or "")
 
 
-LONG = {"credential": Credential(key="k"), "wants_long_cache": True, "session_id": "s"}
+LONG = {"credential": Credential(key="k"), "is_long_cache": True, "session_id": "s"}
 
 
 @pytest.mark.parametrize(

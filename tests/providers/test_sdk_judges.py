@@ -71,7 +71,7 @@ TABLE: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]]
     "a temperature": ({}, {"temperature": 0.5}, {"reasoning": False}),
     "a session and a long cache": (
         {},
-        {"session_id": "s-1", "wants_long_cache": True},
+        {"session_id": "s-1", "is_long_cache": True},
         {"provider": "anthropic"},
     ),
     "headers of one's own": ({}, {"headers": {"X-Team": "blue"}}, {"headers": {"X-Model": "m"}}),

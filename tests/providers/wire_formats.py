@@ -294,8 +294,8 @@ def model_for(api: str, base_url: str = "", **changes: Any) -> Model:
 def options(key: str = KEY, **changes: Any) -> StreamOptions:
     fields: dict[str, Any] = {
         "credential": Credential(key=key),
-        "first_event_timeout_seconds": 20,
-        "idle_timeout_seconds": 20,
+        "first_event_seconds": 20,
+        "idle_seconds": 20,
     }
     return StreamOptions(**{**fields, **changes})
 

@@ -72,7 +72,7 @@ for level in ("minimal", "low", "medium", "high"):
 
 @LIVE.add("cacheRetention", "short", "long")
 async def cache(scene: ProjectSession) -> Any:
-    return (await asked_with(scene)).wants_long_cache
+    return (await asked_with(scene)).is_long_cache
 
 
 @LIVE.add("httpProxy", None, "http://proxy.test")
@@ -82,12 +82,12 @@ async def proxy(scene: ProjectSession) -> Any:
 
 @LIVE.add("firstEventTimeoutMs", 1_000, 2_000)
 async def first_event(scene: ProjectSession) -> Any:
-    return (await asked_with(scene)).first_event_timeout_seconds
+    return (await asked_with(scene)).first_event_seconds
 
 
 @LIVE.add("httpIdleTimeoutMs", 1_000, 2_000)
 async def idle(scene: ProjectSession) -> Any:
-    return (await asked_with(scene)).idle_timeout_seconds
+    return (await asked_with(scene)).idle_seconds
 
 
 @LIVE.add("modelThinkingLevels", {"one/m": "low"}, {"one/m": "high"})

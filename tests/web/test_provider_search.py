@@ -34,7 +34,7 @@ async def found(server: Loopback, api: str, body: bytes) -> tuple[Any, Any, Any]
     """Returns what was sent, the message, and the findings."""
     server.reply(Reply(body=body))
     asked = context(user_message("What of tea?"), tools=())
-    stream = AdapterRegistry().stream_answer(model_for(api, server.url), asked, options(can_search_web=True))
+    stream = AdapterRegistry().stream_answer(model_for(api, server.url), asked, options(searches_web=True))
     message = await stream.final_message()
     assert message.stop_reason == "stop", message.error_message
     return server.requests[-1].json, message, stream.draft.web_findings

@@ -71,9 +71,9 @@ class SessionOptions:
         network = settings.network
         return StreamOptions(
             proxy=network.http_proxy,
-            first_event_timeout_seconds=network.first_event_timeout_ms / 1000,
-            idle_timeout_seconds=network.http_idle_timeout_ms / 1000,
-            wants_long_cache=settings.model.cache_retention == "long",
+            first_event_seconds=network.first_event_timeout_ms / 1000,
+            idle_seconds=network.http_idle_timeout_ms / 1000,
+            is_long_cache=settings.model.cache_retention == "long",
             thinking_budgets=msgspec.to_builtins(settings.model.thinking_budgets),
             delta_interval_seconds=self._merge_seconds,
             is_person_reading=self._is_person_reading,

@@ -292,7 +292,7 @@ class ModelRequests:
             credential=credential,
             thinking=thinking,
             session_id=session_id,
-            can_search_web=searches_web,
+            searches_web=searches_web,
         )
         return self.budget.count_usage(self._registry.stream_answer(model, context, options))
 

@@ -73,7 +73,7 @@ def build_payload(prepared: PreparedRequest, model: Model, options: StreamOption
         body["tools"] = tools
         if options.tool_choice is not None:
             body["tool_choice"] = {"type": options.tool_choice}
-    if options.can_search_web:
+    if options.searches_web:
         body["tools"] = [*body.get("tools", ()), _WEB_SEARCH_TOOL]
     thinking = _thinking_fields(model, options, limit)
     body.update(thinking)
@@ -153,7 +153,7 @@ def _thinking_fields(model: Model, options: StreamOptions, limit: int) -> dict[s
 def _cache_control_field(model: Model, options: StreamOptions) -> dict[str, Any] | None:
     if not options.use_cache:
         return None
-    is_long = options.wants_long_cache and compat_switches_of(model).get(
+    is_long = options.is_long_cache and compat_switches_of(model).get(
         "supportsLongCacheRetention", model.provider == "anthropic"
     )
     return {"type": "ephemeral", "ttl": "1h"} if is_long else {"type": "ephemeral"}

@@ -206,7 +206,7 @@ def _cache_fields(model: Model, options: StreamOptions, switches: ServerQuirks) 
         if switches.supports_long_cache_retention is None
         else switches.supports_long_cache_retention
     )
-    if options.wants_long_cache and has_long:
+    if options.is_long_cache and has_long:
         out["prompt_cache_retention"] = "24h"
     return out
 

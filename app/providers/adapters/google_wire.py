@@ -52,7 +52,7 @@ def build_payload(prepared: PreparedRequest, model: Model, options: StreamOption
         body["tools"] = [{"functionDeclarations": declarations}]
         if options.tool_choice is not None:
             body["toolConfig"] = {"functionCallingConfig": {"mode": _TOOL_CHOICES[options.tool_choice]}}
-    if options.can_search_web:
+    if options.searches_web:
         body["tools"] = [*body.get("tools", ()), {"googleSearch": {}}]
     return body
 

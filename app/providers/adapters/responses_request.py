@@ -61,7 +61,7 @@ def build_payload(
             body["tool_choice"] = "required" if options.tool_choice == "any" else options.tool_choice
     body.update(_cache_fields(model, options))
     body.update(_reasoning_fields(model, options))
-    if options.can_search_web:
+    if options.searches_web:
         body["tools"] = [*body.get("tools", ()), {"type": "web_search"}]
         body["include"] = [*body.get("include", ()), "web_search_call.action.sources"]
     return body
@@ -178,7 +178,7 @@ def _cache_fields(model: Model, options: StreamOptions) -> dict[str, Any]:
     if key:
         out["prompt_cache_key"] = key
     has_long = compat_switches_of(model).get("supportsLongCacheRetention", OPENAI_HOST in model.base_url)
-    if options.wants_long_cache and has_long and not _uses_chatgpt_account(model, options):
+    if options.is_long_cache and has_long and not _uses_chatgpt_account(model, options):
         if compat_switches_of(model).get("supportsExplicitPromptCacheMode"):
             out["prompt_cache_options"] = {"ttl": "30m"}
         else:

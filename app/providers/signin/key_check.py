@@ -56,8 +56,8 @@ class KeyChecker:
             thinking="off",
             max_tokens=_MAX_CHECK_ANSWER_TOKENS,
             use_cache=False,
-            first_event_timeout_seconds=KEY_CHECK_TIMEOUT_SECONDS,
-            idle_timeout_seconds=KEY_CHECK_TIMEOUT_SECONDS,
+            first_event_seconds=KEY_CHECK_TIMEOUT_SECONDS,
+            idle_seconds=KEY_CHECK_TIMEOUT_SECONDS,
         )
         context = RequestContext(messages=(user_message("Answer with the word ready."),))
         message = await self._registry.stream_answer(model, context, asked).final_message()

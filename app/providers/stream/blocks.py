@@ -148,7 +148,7 @@ class BlockBuilder:
         self.end_block(key)
         opened = self._open_blocks[key] = OpenToolCall(self._stream, len(self._content), call_id, name)
         self._content.append(ToolCall(id=call_id, name=name, arguments={}))
-        self._stream.emit_event(ToolCallStart(content_index=opened.index, id=call_id, tool_name=name))
+        self._stream.emit(ToolCallStart(content_index=opened.index, id=call_id, tool_name=name))
         return opened
 
     def find_open_block(self, key: Hashable) -> OpenTextBlock | OpenToolCall | None:
@@ -161,14 +161,14 @@ class BlockBuilder:
         if isinstance(opened, OpenToolCall):
             call = opened.finished_call()
             self._content[opened.index] = call
-            self._stream.emit_event(ToolCallEnd(content_index=opened.index, tool_call=call))
+            self._stream.emit(ToolCallEnd(content_index=opened.index, tool_call=call))
             return
         block = opened.to_block()
         self._content[opened.index] = block
         if isinstance(block, Thinking):
-            self._stream.emit_event(ThinkingEnd(content_index=opened.index, content=block.thinking))
+            self._stream.emit(ThinkingEnd(content_index=opened.index, content=block.thinking))
         elif isinstance(block, Text):
-            self._stream.emit_event(TextEnd(content_index=opened.index, content=block.text))
+            self._stream.emit(TextEnd(content_index=opened.index, content=block.text))
 
     def end_all_blocks(self) -> None:
         for key in tuple(self._open_blocks):
@@ -178,8 +178,8 @@ class BlockBuilder:
         """Adds a complete thinking block (redacted thinking)."""
         index = len(self._content)
         self._content.append(block)
-        self._stream.emit_event(ThinkingStart(content_index=index))
-        self._stream.emit_event(ThinkingEnd(content_index=index, content=block.thinking))
+        self._stream.emit(ThinkingStart(content_index=index))
+        self._stream.emit(ThinkingEnd(content_index=index, content=block.thinking))
 
     def add_signature(self, index: int, signature: str) -> None:
         """Adds a signature to a block that has already ended."""
@@ -196,10 +196,10 @@ class BlockBuilder:
         )
         if is_thinking:
             self._content.append(Thinking(thinking=""))
-            self._stream.emit_event(ThinkingStart(content_index=opened.index))
+            self._stream.emit(ThinkingStart(content_index=opened.index))
         else:
             self._content.append(Text(text=""))
-            self._stream.emit_event(TextStart(content_index=opened.index))
+            self._stream.emit(TextStart(content_index=opened.index))
         return opened
 
     def _update_draft(self, is_last: bool) -> None:

@@ -40,7 +40,7 @@ class PacedSender(msgspec.Struct, eq=False):
 
     async def send_block(self, block: AssistantContent) -> None:
         """Sends `block` as the next one. Raises `ScriptedStreamBreak` after `breaks_after_pieces` pieces."""
-        content, emit = self.stream.draft.content, self.stream.emit_event
+        content, emit = self.stream.draft.content, self.stream.emit
         index = len(content)
         match block:
             case Text():
@@ -80,7 +80,7 @@ class PacedSender(msgspec.Struct, eq=False):
             position += len(piece)
             yield piece, text[:position]
             await asyncio.sleep(self._pause_seconds(piece))
-            await self.stream.wait_for_listener()
+            await self.stream.wait_for_space()
 
     def _count_piece(self) -> None:
         if self.breaks_after_pieces == 0:

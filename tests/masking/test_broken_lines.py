@@ -166,3 +166,22 @@ def test_the_time_for_broken_lines_grows_only_with_their_number(width: int):
 
     once, eight_times = (min(seconds(size) for _ in range(2)) for size in (200, 1600))
     assert eight_times < 24 * once, "in proportion it is 8, with the square of the length 64"
+
+
+@pytest.mark.parametrize(
+    "value", ["$$x7'TjzhgB0''Neei", "a7Tjz$gB0''Neei", "a7TjzhgB0Neei$mvd10ezp1R&8kP", "&7Tjzhg$0"]
+)
+@pytest.mark.parametrize("break_between_lines", ["\n", "\r\n  ", "\\\n"])
+def test_a_value_with_signs_is_found_wherever_one_line_break_is(value: str, break_between_lines: str):
+    mask = mask_of(value)
+    writings = (
+        [re.escape(one) if one in "$&'" else one for one in value],
+        [f"%{ord(one):02x}" if one in "$&'" else one for one in value],
+        [f"\\u{ord(one):04x}" if one in "$&'" else one for one in value],
+        [2 * one if one in "$&'" else one for one in value],
+    )
+    for signs in (list(value), *writings):
+        for at in range(1, len(signs)):
+            text = f"= {''.join(signs[:at])}{break_between_lines}{''.join(signs[at:])} end"
+            masked = mask.mask_text(text).text
+            assert re.fullmatch(r"= \[secret:S:\w+\]\\?\r?\n *\[secret:S:\w+\] end", masked), (text, masked)

@@ -14,7 +14,7 @@ from tools.masking.long_words import LongWords, is_long_word, is_word_part
 from tools.masking.marks import MARK_PATTERN, MARK_PREFIX, Marker
 from tools.masking.pem import BASE64_BEGIN, PRIVATE_KEY_LITERAL, find_private_keys
 from tools.masking.secret_shapes import SECRET_SHAPES, SecretShape, compile_shape, is_placeholder
-from tools.masking.written_values import WrittenValue
+from tools.masking.written_values import WrittenValue, is_plain
 from tools.patterns import late
 
 _TERMINAL_ESCAPE = late(
@@ -120,8 +120,8 @@ class Mask:
         written_value = WrittenValue(one.value, as_bytes=as_bytes)
         self._known_values.append((one.value, written_value))
         if not one.is_plain:
-            texts = data_forms(one.value) if written_value.anchor else encoded_forms(one.value)
-            if written_value.anchor not in ("", one.value):
+            texts = data_forms(one.value) if written_value.anchors else encoded_forms(one.value)
+            if written_value.anchors and not is_plain(one.value):
                 self._written_values.append((one.name, written_value))
         for text in texts:
             written = text.encode("utf-8", "replace").decode("latin-1") if as_bytes else text
@@ -245,9 +245,10 @@ class Mask:
                     if not text.startswith(needle.text, at + end - len(needle.text)):
                         yield from _match_backward(text, at + end, needle)
         for name, value in self._written_values:
-            for at in _occurrences(text, words, value.anchor, is_long_word(value.anchor)):
-                for start, end in value.spans_around(text, at):
-                    yield SecretSpan(start, end, name)
+            for anchor in value.anchors:
+                for at in _occurrences(text, words, anchor.text, is_long_word(anchor.text)):
+                    for start, end in value.spans_around(text, anchor, at):
+                        yield SecretSpan(start, end, name)
 
 
 def find_shapes(text: str, words: LongWords) -> Iterator[SecretSpan]:

@@ -1,6 +1,6 @@
 """Finds a known value however programs write its signs: escaped, doubled, as numbers, as entities, as bytes.
 
-The longest run of letters and digits, which all of them leave alone, is searched for; around it each sign may be
+The longest runs of letters and digits, which all of them leave alone, are searched for; around them each sign may be
 written in any of these ways."""
 
 import re
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from tools.patterns import late
 
 _LONGEST_FORM = 64
+_MIN_ANCHOR_LENGTH = 3
 _LINE_BREAK = r"(?:\\?\r?\n[ \t]{0,16})?"
 _BACKSLASHES = r"\\{0,16}+"
 _LETTERS_AFTER_BACKSLASH = {"\n": "n", "\t": "t", "\r": "r", "\b": "b", "\f": "f", "\v": "v", "\x1b": "eE"}
@@ -28,19 +29,26 @@ class _Unit(NamedTuple):
     """How often the character stands there; a sign may be doubled, all of a run or none."""
 
 
+class Anchor(NamedTuple):
+    """A part of a value that is searched for as it is."""
+
+    text: str
+    units_before: list[_Unit]
+    """What stands before it, the nearest first."""
+    units_behind: list[_Unit]
+
+
 class WrittenValue:
     """One value with signs, as it may be written."""
 
     def __init__(self, value: str, *, as_bytes: bool) -> None:
         """`as_bytes` is for texts in which each character stands for one byte."""
-        runs = list(_LETTERS_OR_DIGITS.finditer(value))
-        run = max(runs, key=lambda one: (len(one[0]), one.end() < len(value)), default=None)
-        before, self.anchor, behind = (
-            (value[: run.start()], run[0], value[run.end() :]) if run else ("", "", value)
+        self.anchors = tuple(
+            Anchor(value[start:end], _units(value[:start])[::-1], _units(value[end:]))
+            for start, end in _anchor_spans(value)
         )
+        """Two where possible: one line break in the value can be within only one of them."""
         self._units = _units(value)
-        self._units_before = _units(before)[::-1]
-        self._units_behind = _units(behind)
         self._as_bytes = as_bytes
         self.start = _start_expression(self._units, as_bytes)
         """An expression for the places where the value may begin."""
@@ -76,15 +84,15 @@ class WrittenValue:
         data = unit.text.encode("utf-8", "replace").decode("latin-1") if self._as_bytes else ""
         return _PART_OF_FORM.fullmatch(text, at) is not None or data.startswith(text[at:])
 
-    def spans_around(self, text: str, at: int) -> Iterator[tuple[int, int]]:
-        """Yields the pieces of the value, one on each line, whose anchor begins at a position."""
-        start, end = at, at + len(self.anchor)
-        for unit in self._units_behind:
+    def spans_around(self, text: str, anchor: Anchor, at: int) -> Iterator[tuple[int, int]]:
+        """Yields the pieces of the value, one on each line, of which an anchor begins at a position."""
+        start, end = at, at + len(anchor.text)
+        for unit in anchor.units_behind:
             found = _compile_unit(unit, self._as_bytes, is_before=False).match(text, end)
             if found is None:
                 return
             end = found.end()
-        for unit in self._units_before:
+        for unit in anchor.units_before:
             begin = max(0, start - _LONGEST_FORM * unit.run_length)
             found = _compile_unit(unit, self._as_bytes, is_before=True).search(text, begin, start)
             if found is None:
@@ -94,12 +102,27 @@ class WrittenValue:
             yield piece.span(1)
 
 
+def _anchor_spans(value: str) -> list[tuple[int, int]]:
+    """Returns the halves of the longest run of letters and digits; of a short one the run, and the next longest."""
+    runs = sorted(
+        (found.span() for found in _LETTERS_OR_DIGITS.finditer(value)),
+        key=lambda span: (span[0] - span[1], span[1] == len(value)),
+    )
+    if not runs:
+        return []
+    start, end = runs[0]
+    if end - start >= 2 * _MIN_ANCHOR_LENGTH:
+        middle = (start + end) // 2
+        return [(start, middle), (middle, end)]
+    return [runs[0], *(span for span in runs[1:2] if span[1] - span[0] >= _MIN_ANCHOR_LENGTH)]
+
+
 def _units(text: str) -> list[_Unit]:
     found: list[_Unit] = []
     for run in _RUNS.finditer(text):
         chars = run[2] or ""
         first = run[0][: len(run[0]) - len(chars) + 1]
-        if _is_plain(chars):
+        if is_plain(chars):
             found += [_Unit(first, 1), *(_Unit(one, 1) for one in chars[1:])]
         else:
             found.append(_Unit(first, max(1, len(chars))))
@@ -115,14 +138,12 @@ def _compile_unit(unit: _Unit, as_bytes: bool, is_before: bool) -> re.Pattern[st
         numbers = _written_sign("\\", as_bytes)
         written = rf"(?:(?:{numbers}){{{slashes}}}|\\{{{slashes},{16 * slashes}}}+)"
     if rest := unit.text[slashes:]:
-        is_plain = _is_plain(rest)
-        sign = re.escape(rest) if is_plain else _written_sign(rest, as_bytes)
-        written += (
-            sign
-            if is_plain
-            else rf"(?:{_repeat(re.escape(rest), 2 * unit.run_length)}|{_repeat(sign, unit.run_length)})"
-        )
+        written += re.escape(rest) if is_plain(rest) else _written_run(rest, unit.run_length, as_bytes)
     return re.compile(rf"{written}{_LINE_BREAK}\Z" if is_before else _LINE_BREAK + written)
+
+
+def _written_run(sign: str, length: int, as_bytes: bool) -> str:
+    return rf"(?:{_repeat(re.escape(sign), 2 * length)}|{_repeat(_written_sign(sign, as_bytes), length)})"
 
 
 def _repeat(sign: str, count: int) -> str:
@@ -131,13 +152,14 @@ def _repeat(sign: str, count: int) -> str:
 
 def _start_expression(units: list[_Unit], as_bytes: bool) -> str:
     first, second = (*units, _Unit("\n", 1))[:2]
-    if not _is_plain(first.text):
+    if not is_plain(first.text):
         return f"(?={_compile_unit(first._replace(run_length=1), as_bytes, is_before=False).pattern})"
-    following = rf"{second.text}|[\\\r\n]|\Z" if _is_plain(second.text) else r"[^A-Za-z0-9]|\Z"
+    following = rf"{second.text}|[\\\r\n]|\Z" if is_plain(second.text) else r"[^A-Za-z0-9]|\Z"
     return f"{first.text}(?={following})"
 
 
-def _is_plain(text: str) -> bool:
+def is_plain(text: str) -> bool:
+    """Returns whether all ways to write a text leave it alone."""
     return text.isascii() and text.isalnum()
 
 

@@ -22,7 +22,8 @@ from tools.text import escape_controls, one_line
 
 _MAX_TEXT_CHARS = 20_000_000
 _DECEPTIVE_CHARS = late(
-    "[\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e007f]"
+    "[\u00ad\u034f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb"
+    "\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
 )
 """Characters that change the direction of writing or are not seen, and tag characters that only a model reads.
 Joiners of emoji and of letters stay."""

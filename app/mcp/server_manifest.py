@@ -19,7 +19,7 @@ from tools.text import escape_controls, one_line
 CLIENT_CAPABILITIES: Final = "elicitation.form elicitation.url roots.listChanged"
 """The capabilities that bayou declares, on which the server's offers depend."""
 _INVISIBLE_CHARS = late(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\u2800\u3164\uffa0\ufff9-\ufffb\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
 )
 _NAME_CHARS, _DESCRIPTION_CHARS, _MAX_INSTRUCTION_CHARS, _URI_CHARS = 200, 8_000, 8_000, 2_000
 _SCHEMA_ANNOTATIONS = frozenset({"$schema", "$id", "title"})

@@ -12,6 +12,7 @@ A rule is never a regular expression over the text of a command.
 """
 
 import fnmatch
+import ipaddress
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, get_args
@@ -248,11 +249,23 @@ def _matches_host(pattern: str, host: str) -> bool:
     if pattern in HOST_GROUPS:
         return port.isdigit() and group_contains(pattern, name, int(port))
     wanted, colon, wanted_port = pattern.casefold().rpartition(":")
-    if not colon or not re.fullmatch(r"\d+|\*", wanted_port):
+    is_address = pattern.count(":") > 1 and not wanted.endswith("]")  # of IPv6, without a port
+    if not colon or is_address or not re.fullmatch(r"\d+|\*", wanted_port):
         wanted, wanted_port = pattern.casefold(), "*"
     if wanted_port not in ("*", port):
         return False
+    if ":" in wanted:
+        return _plain_address(name) == _plain_address(wanted)
     return fnmatch.fnmatchcase(name, wanted)
+
+
+def _plain_address(text: str) -> str:
+    """Returns an IPv6 address without brackets, in its normal spelling."""
+    bare = text.strip("[]")
+    try:
+        return str(ipaddress.ip_address(bare))
+    except ValueError:
+        return bare
 
 
 def rule_names_host(rule: PermitRule, host: str, port: int) -> bool:

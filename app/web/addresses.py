@@ -89,7 +89,10 @@ def _raw_file_url(url: httpx2.URL) -> httpx2.URL:
 def is_private_host(target: WebTarget, patterns: Sequence[str]) -> bool:
     """Whether the user listed the host, alone or with its port, as one of their servers."""
     names = (target.host, target.host_and_port)
-    return any(fnmatchcase(name, pattern.casefold()) for pattern in patterns for name in names)
+    literal = (
+        pattern.casefold().replace("[", "[[]") for pattern in patterns
+    )  # as an IPv6 address is written
+    return any(fnmatchcase(name, pattern) for pattern in literal for name in names)
 
 
 def address_refusal(address: str) -> str:

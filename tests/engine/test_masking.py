@@ -161,6 +161,29 @@ async def test_values_of_the_environment_and_of_credentials_are_known(tmp_path: 
     assert lines[3].startswith("[secret:somewhere-key:")
 
 
+async def test_files_of_credentials_in_the_working_folder_are_known_before_they_are_named(
+    tmp_path: Path,
+) -> None:
+    values = [random_text(30, number) for number in range(11, 15)]
+    project = tmp_path / "project"
+    (project / ".aws").mkdir(parents=True)
+    (project / ".pypirc").write_text(f"[pypi]\npassword = {values[0]}\n")
+    (project / ".pgpass").write_text(f"host:5432:db:me:{values[1]}\n")
+    (project / ".git-credentials").write_text(f"https://me:{values[2]}@example.org\n")
+    (project / ".aws" / "credentials").write_text(f"[default]\naws_secret_access_key = {values[3]}\n")
+    (project / "out.txt").write_text("\n".join(f"see {one} here" for one in values))
+    harness = stage(tmp_path, call("read", path="out.txt"), say("x"))
+    await harness.prompt("go")
+    assert not [one for one in values if one in results(harness)[0]]
+
+
+async def test_a_key_with_colours_in_it_is_masked_in_a_file_that_is_read(tmp_path: Path) -> None:
+    (tmp_path / "out.txt").write_text(f"a {OWN[:9]}\x1b[31m{OWN[9:]}\x1b[0m b")
+    harness = stage(tmp_path, call("read", path="../out.txt"), say("x"))
+    await harness.prompt("go")
+    assert OWN[:9] not in results(harness)[0] and "[secret:API_TOKEN:" in results(harness)[0]
+
+
 async def test_a_file_of_variables_is_edited_without_its_values_in_a_request(tmp_path: Path) -> None:
     harness = stage(tmp_path, call("read", path=".env"), say("read"))
     await harness.prompt("go")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.masking.assigned_secrets import secret_variables
+from tools.masking.assigned_secrets import known_values_in, secret_variables
 
 
 def secret_values(text: str) -> list[str]:
@@ -51,3 +51,9 @@ def test_words_numbers_places_and_identifiers_are_none(value: str):
 )
 def test_identifiers_that_look_random_are_not_masked(name: str):
     assert secret_values(f"{name}=3f7a9c2e81d04b6f9a2c\n") == []
+
+
+@pytest.mark.parametrize("sign", ['"', "$", "`", "\\"])
+def test_a_quoted_value_is_known_as_written_and_as_meant(sign: str):
+    known = [one.value for one in known_values_in(".env", f'A_TOKEN="a7Zx61Tm\\{sign}tv9sQ2Lw0Vb2"\n')]
+    assert known == [f"a7Zx61Tm\\{sign}tv9sQ2Lw0Vb2", f"a7Zx61Tm{sign}tv9sQ2Lw0Vb2"]

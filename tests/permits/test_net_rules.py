@@ -7,8 +7,9 @@ import pytest
 from msgspec import structs
 
 from app.permits.permission_decisions import PermissionMode, PermissionPolicy, decide_call
-from app.permits.rules import WrittenRules, merge_rules
+from app.permits.rules import PermitRule, WrittenRules, merge_rules, parse_rule, rule_matches
 from app.permits.shell.command_line import judge_command
+from app.permits.verdicts import CallPart
 from tests.permits.lists import PLACE
 
 COMMAND_RULES = ("bash: pytest", "bash: nc **", "bash: git push **")
@@ -359,3 +360,22 @@ def test_a_rule_does_not_answer_git_where_the_repository_leads_it_elsewhere() ->
     policy = PermissionPolicy(mode="ask", rules=rules.rules, has_sandbox=True, has_private_network=False)
     verdict = judge_command("git ls-remote https://git.example.org/a/b", place)
     assert decide_call(verdict, "bash", policy, place).outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "[2606:2800:220:1::34]:80",
+        "[2606:2800:220:1::34]",
+        "2606:2800:220:1::34",
+        "2606:2800:220:1:0::34",
+        "[*]:80",
+    ],
+)
+def test_a_rule_names_an_address_of_ipv6_in_any_spelling(pattern: str) -> None:
+    rule = parse_rule(f"net: {pattern}", "deny", "project")
+    assert isinstance(rule, PermitRule)
+    part = CallPart(text="", risk="contained", why="", named_hosts=("[2606:2800:220:1::34]:80",))
+    assert rule_matches(rule, part, "web_fetch", PLACE) is (pattern != "[*]:80")
+    other = structs.replace(part, named_hosts=("[2606:2800:220:1::35]:80",))
+    assert not rule_matches(rule, other, "web_fetch", PLACE)

@@ -3,7 +3,7 @@
 import pytest
 
 from app.web.access import WebAccess
-from app.web.addresses import address_refusal, parse_target
+from app.web.addresses import address_refusal, is_private_host, parse_target
 from app.web.fetching import WebFetcher
 from tests.providers.loopback import loopback
 from tools.base import ToolError
@@ -141,3 +141,9 @@ def test_the_host_is_named_as_rules_write_it():
 def test_an_invalid_international_host_name_is_refused():
     with pytest.raises(ToolError, match="not a valid URL"):
         parse_target("https://.xn--/")
+
+
+def test_brackets_of_a_listed_host_belong_to_its_address():
+    listed = ["[fd00::5]:8080", "[::1]"]
+    assert is_private_host(parse_target("http://[fd00::5]:8080/"), listed)
+    assert not any(is_private_host(parse_target(f"http://{host}:8080/"), listed) for host in "05f1d")

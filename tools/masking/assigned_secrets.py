@@ -29,6 +29,8 @@ _INI_SECRET_PATTERN = late(
 )
 _URL_PASSWORD_PATTERN = late(r"://[^\s/:@]*:([^\s/@]{3,})@")
 
+_ESCAPE_PATTERN = late(r"\\([n\"$`\\'])")
+"""Matches what a quoted value writes with a backslash before it."""
 _HARMLESS_NAME_PATTERN = late(
     r".*(?:PUBLIC|PUBLISHABLE|ANON|SITE)_?KEY|.*(?:^|_)(?:ID|GUID|UUID|SHA\d*|COMMIT|REVISION|DIGEST|CHECKSUM|INTEGRITY"
     r"|VERSION|TAG|IMAGE|MODEL|REGION|ZONE|HOST|DOMAIN|URL|URI|ENDPOINT|PATH|FILE|DIR|ADDRESS|DSN)S?"
@@ -121,5 +123,9 @@ def _looks_random(name: str, value: str) -> bool:
 def known_values_in(path: str, text: str) -> Iterator[KnownSecret]:
     for one in assigned_secrets(path, text):
         yield KnownSecret(one.name, one.value)
-        if "\\n" in one.value:
-            yield KnownSecret(one.name, one.value.replace("\\n", "\n"))
+        if "\\" in one.value:
+            yield KnownSecret(one.name, _ESCAPE_PATTERN.sub(_escaped_character, one.value))
+
+
+def _escaped_character(found: re.Match[str]) -> str:
+    return "\n" if found[1] == "n" else found[1]

@@ -18,8 +18,9 @@ from tools.masking.written_values import WrittenValue, is_plain
 from tools.patterns import late
 
 _TERMINAL_ESCAPE = late(
-    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[()][0-9A-B]|\x1b[=>78]"
+    r"[\x1b␛](?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b␇␛\n]*(?:[\x07␇]|[\x1b␛]\\)|[()][0-9A-B]|[=>78])"
 )
+"""Matches an escape sequence, also one that is shown with pictures of its control characters."""
 _ALPHANUMERIC = "(?:2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff])"
 _NEEDLESS_ESCAPES = {
     "%": late(f"%{_ALPHANUMERIC}"),
@@ -141,7 +142,7 @@ class Mask:
         at = 0
         for span in _merged_spans(spans, text):
             secret = text[span.start : span.end]
-            escapes = _TERMINAL_ESCAPE.findall(secret) if "\x1b" in secret else []
+            escapes = _TERMINAL_ESCAPE.findall(secret) if _has_escapes(secret) else []
             bare = _TERMINAL_ESCAPE.sub("", secret) if escapes else secret
             if self._as_bytes and not bare.isascii():
                 bare = bare.encode("latin-1").decode("utf-8", "replace")
@@ -149,7 +150,7 @@ class Mask:
             if mark.rsplit(":", 1)[1][:-1] in self._ignored:
                 continue
             found[mark] = secret
-            colours = (escape for escape in escapes if not escape.startswith("\x1b]"))
+            colours = (escape for escape in escapes if escape[1] != "]")
             out += (text[at : span.start], mark, *colours)
             at = span.end
         out.append(text[at:])
@@ -170,11 +171,11 @@ class Mask:
 
     def secret_spans(self, text: str, *, is_within_key: bool = False) -> list[SecretSpan]:
         """Returns the spans of the secrets in a text, unordered; they may overlap."""
-        if "\x1b" not in text:
+        if not _has_escapes(text):
             return self._spans_as_meant(text, is_within_key)
         bare = _without_terminal_escapes(text)
         # A title or the address of a link, which the first search leaves out.
-        inside = self._spans_as_meant(text, is_within_key) if "\x1b]" in text else []
+        inside = self._spans_as_meant(text, is_within_key) if "\x1b]" in text or "␛]" in text else []
         return inside + [
             SecretSpan(bare.original_position(one.start), bare.original_position(one.end - 1) + 1, one.kind)
             for one in self._spans_as_meant(bare.text, is_within_key)
@@ -249,6 +250,10 @@ class Mask:
                 for at in _occurrences(text, words, anchor.text, is_long_word(anchor.text)):
                     for start, end in value.spans_around(text, anchor, at):
                         yield SecretSpan(start, end, name)
+
+
+def _has_escapes(text: str) -> bool:
+    return "\x1b" in text or "␛" in text
 
 
 def find_shapes(text: str, words: LongWords) -> Iterator[SecretSpan]:

@@ -252,10 +252,10 @@ def _env_files(folder: Path) -> Iterator[Path]:
     try:
         with os.scandir(folder) as entries:
             names = [
-                entry.name for entry in entries if "env" in entry.name or entry.name in (".npmrc", ".netrc")
+                entry.name for entry in entries if "env" in entry.name or entry.name.startswith((".", "_"))
             ]
     except OSError:
         return
-    for name in sorted(names)[:_MAX_NAMED_FILES]:
-        if holds_secrets(name):
-            yield folder / name
+    yield folder / ".aws" / "credentials"
+    for name in sorted(filter(holds_secrets, names))[:_MAX_NAMED_FILES]:
+        yield folder / name

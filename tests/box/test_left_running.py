@@ -118,9 +118,9 @@ MISSED = """
 import os, subprocess
 from tools.running import supervisor
 
-supervisor._descendants = lambda parent, command: set()
+supervisor._find_descendants = lambda parent, command: set()
 child = subprocess.Popen(["sleep", "60"])
-supervisor._kill_all(os.getpid(), 0, lambda: child.poll() is not None)
+supervisor._kill_command_processes(os.getpid(), 0, lambda: child.poll() is not None)
 print(child.poll())
 child.kill()
 """

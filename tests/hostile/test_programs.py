@@ -39,7 +39,7 @@ def starts(node: ast.AST, *, is_given_commands: bool) -> bool:
             return word in _ELSEWHERE
         case ast.Call(func=ast.Name(id="CommandLine")):
             return is_given_commands
-        case ast.Call(func=ast.Name(id="git_command")):
+        case ast.Call(func=ast.Name(id="make_git_command")):
             return True
     return False
 

@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from textual.widgets import TextArea
 
 from app.providers.scripted import ScriptedModel, call, say
 from tests.support.photographs import Photographs
@@ -143,6 +144,7 @@ async def test_a_change_before_it_is_made(screen: Screen, photographs: Photograp
         await tour.photograph_small("asked")
         await tour.press("e")
         await tour.until("ctrl+s save")
+        tour.app.screen.query_one(TextArea).cursor_blink = False
         await tour.photograph("lines")
         await tour.press("escape")
         await tour.until("x exclude")

@@ -47,7 +47,7 @@ class Flooded(BayouApp):
             )
         self.editor.set_text("")
         reply = await self._asked(LAST, None, floor=False)
-        told = {"asked": self.count, "answered": answered, "person": bool(reply and reply.allows)}
+        told = {"asked": self.count, "answered": answered, "person": bool(reply and reply.is_allowed)}
         self.file.write_text(json.dumps(told))
         self.exit(0)
 

@@ -152,10 +152,10 @@ ACTING: dict[str, Callable[[], PickerScreen]] = {
 """Screens whose keys ask the application for something, or end the screen with it."""
 OWN = {
     "app.form.mark": lambda screen: screen.marked == ["1"],
-    "app.models.scope": lambda screen: len(screen.query_one(RowList).shown) == 1,
+    "app.models.scope": lambda screen: len(screen.query_one(RowList).visible_rows) == 1,
     "app.session.togglePath": lambda screen: "everywhere" in told(screen) or "all" in told(screen),
     "app.session.toggleSort": lambda screen: told(screen) != "",
-    "app.session.toggleNamedFilter": lambda screen: len(screen.query_one(RowList).shown) == 0,
+    "app.session.toggleNamedFilter": lambda screen: len(screen.query_one(RowList).visible_rows) == 0,
 }
 """What the screen does itself."""
 

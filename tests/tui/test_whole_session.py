@@ -123,12 +123,12 @@ def test_a_whole_working_session(tmux: Tmux) -> None:
     tmux.until("def launch", gone="esc stop")
 
     tmux.press("Escape", "Escape")
-    same("3-tree", tmux.until("Session tree", "read fleet.py", "← here", "It reads:\n"))
+    same("3-tree", tmux.until("Session tree", "← here", "guide ·"))
     tmux.press("L")
     tmux.until("Label")
     tmux.type("the fleet")
     tmux.press("Enter")
-    same("4-labelled", tmux.until("[the fleet]", "It reads:\n"))
+    same("4-labelled", tmux.until("[the fleet]", "guide ·"))
     tmux.type("harbour")
     tmux.until("/ harbour")
     tmux.press("Escape")
@@ -143,7 +143,7 @@ def test_a_whole_working_session(tmux: Tmux) -> None:
     tmux.until("fleet.py", gone="esc stop")
 
     tmux.press("Escape", "Escape")
-    same("5-two-branches", tmux.until("Session tree", "├─", "└─", "fleet.py"))
+    same("5-two-branches", tmux.until("Session tree", "├─", "└─", "fleet.py", "guide ·"))
     tmux.press("f")
     tmux.until("Fork from here")
     time.sleep(0.5)  # the question takes no key for a moment
@@ -164,7 +164,7 @@ def test_a_whole_working_session(tmux: Tmux) -> None:
     tmux.until("ENDED", "To resume this session: bayou --session")
 
     tmux.run_again("--resume")
-    same("6-sessions", tmux.until("Sessions in this folder", " 13 ", " 5 "))
+    same("6-sessions", tmux.until("Sessions in this folder", " 13 ", " 5 ", "Last messages"))
     tmux.type("harbour")
     tmux.until("› harbour")
     tmux.press("Enter")

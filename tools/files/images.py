@@ -57,9 +57,12 @@ def decode_image(encoded: str) -> tuple[bytes, ImageInfo] | None:
     return (data, info) if info is not None else None
 
 
+_PNG_BEGIN = b"\x89PNG\r\n\x1a\n"
+
+
 def identify_image(head: bytes) -> ImageInfo | None:
     """Returns the type of an image from its first bytes, or None."""
-    if head.startswith(b"\x89PNG\r\n\x1a\n"):
+    if head.startswith(_PNG_BEGIN):
         if b"acTL" in head[:256]:
             return ImageInfo(mime_type="image/png")
         width, height = struct.unpack(">II", head[16:24]) if len(head) >= 24 else (0, 0)
@@ -137,15 +140,27 @@ def _has_end(data: bytes, mime_type: str) -> bool:
 
 
 def _has_pixels(data: bytes) -> bool:
-    """Returns whether an image can be decoded."""
+    """Returns whether an image can be decoded. Damaged notes in a PNG are left out, as its readers do."""
     from PIL import Image  # noqa: PLC0415  (slow to load, and for images alone)
 
+    pixels = _without_notes(data) if data.startswith(_PNG_BEGIN) else data
     try:
-        with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+        with Image.open(io.BytesIO(pixels), formats=_FORMATS) as image:
             image.load()
     except (*_DECODING_ERRORS, Image.DecompressionBombError):
         return False
     return True
+
+
+def _without_notes(png: bytes) -> bytes:
+    """Returns a PNG without its chunks that say nothing of pixels, whose names begin in lower case."""
+    kept, at = [png[:8]], 8
+    while at + 8 <= len(png):
+        end = at + 12 + int.from_bytes(png[at : at + 4], "big")
+        if not png[at + 4 : at + 5].islower():
+            kept.append(png[at:end])
+        at = end
+    return b"".join(kept)
 
 
 def _encoded_size(data: bytes) -> int:

@@ -29,7 +29,7 @@ def scrolls_one_row_too_far() -> None:
 
     right = TerminalOutputDiff._scroll_moved_rows
     terminal_output.find_moved_rows = wrong
-    TerminalOutputDiff._scroll = scroll  # type: ignore[method-assign]
+    TerminalOutputDiff._scroll_moved_rows = scroll  # type: ignore[method-assign]
 
 
 def sends_one_cell_too_few() -> None:

@@ -132,7 +132,7 @@ class HelperSessions:
                 SessionDependencies(
                     session_log=log,
                     session_paths=parent.session_paths,
-                    registry=parent.registry.with_shared_connections(),
+                    registry=parent.registry.for_helper(),
                     model_choice=choice,
                     toolbox=Toolbox(tools, workspace),
                     build_sections=lambda active: {**parent.prompt(active), **told},

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import weakref
 from collections.abc import Iterator
 from importlib import import_module
 
@@ -42,6 +43,12 @@ class _AdapterRegistration(msgspec.Struct, frozen=True, kw_only=True):
         return self.adapter or import_module(self.module or "").stream_response
 
 
+# Sessions of one event loop share its connections; the last of them closes them.
+_connection_users_by_loop: weakref.WeakKeyDictionary[
+    asyncio.AbstractEventLoop, weakref.WeakSet["AdapterRegistry"]
+] = weakref.WeakKeyDictionary()
+
+
 class AdapterRegistry:
     """The adapters that a session can use."""
 
@@ -69,6 +76,7 @@ class AdapterRegistry:
         self, model: Model, context: RequestContext, options: StreamOptions, *, message_id: str | None = None
     ) -> AssistantStream:
         """Sends a request to `model`. Returns at once; each failure becomes the stream's terminal event."""
+        _connection_users_by_loop.setdefault(asyncio.get_running_loop(), weakref.WeakSet()).add(self)
         stream = AssistantStream(
             model,
             message_id=message_id or new_id(),
@@ -114,13 +122,17 @@ class AdapterRegistry:
 
             preload_sender_modules(model)
 
-    def with_shared_connections(self) -> "AdapterRegistry":
-        """Returns a registry with the same adapters, whose `close` leaves the connections to their owner."""
-        return _SharedAdapterRegistry(self)
+    def for_helper(self) -> "AdapterRegistry":
+        """Returns a registry with the same adapters for the session of a helper."""
+        registry = AdapterRegistry()
+        registry._registrations_by_api = self._registrations_by_api
+        return registry
 
     async def close_connections(self) -> None:
-        """Closes the idle connections to the providers."""
-        if "app.providers.senders.client" in sys.modules:  # else there was no request
+        """Closes the event loop's connections to the providers, unless another session still uses them."""
+        users = _connection_users_by_loop.get(asyncio.get_running_loop(), weakref.WeakSet())
+        users.discard(self)
+        if not users and "app.providers.senders.client" in sys.modules:  # else there was no request
             from app.providers.senders.client import close_connections  # noqa: PLC0415  (loaded by now)
 
             await close_connections()
@@ -141,15 +153,6 @@ class AdapterRegistry:
 
     def _add_registration(self, api: str, registration: _AdapterRegistration) -> None:
         self._registrations_by_api.setdefault(api, []).append(registration)
-
-
-class _SharedAdapterRegistry(AdapterRegistry):
-    def __init__(self, owner: AdapterRegistry) -> None:
-        super().__init__()
-        self._registrations_by_api = owner._registrations_by_api
-
-    async def close(self) -> None:
-        """Does nothing: the connections are the owner's."""
 
 
 def _secrets_in_request(model: Model, credential: Credential) -> Iterator[str]:

@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from app.providers.adapter_registry import AdapterRegistry
 from app.providers.failure_kinds import classify_failure
 from app.providers.model_stream import StreamOptions
 from app.providers.senders import client as shared
@@ -72,18 +73,40 @@ async def test_the_next_address_is_tried_and_a_failure_names_the_first(monkeypat
     assert "127.0.0.1" not in (message.error_message or "")
 
 
-async def test_encryption_within_encryption(certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch):
+async def test_encryption_within_encryption(certificate: tuple[Path, Path]):
     """A proxy that is spoken to over TLS, and through it a server that is, too."""
     async with tls_server(certificate) as server, proxy_to(port_of(server)) as inner:
         server.sse(BODY)
         async with encrypted(inner, certificate) as address:
-            monkeypatch.setitem(vars(shared), "_LOOPBACK", ())
             how = options(proxy=address, ca_bundle=str(certificate[0]))
             assert is_whole(await ask(model_for(API, "https://models.test/v1"), how=how))
             assert inner.targets == ["CONNECT models.test:443"]
             assert is_whole(await ask(model_for(API, "https://models.test/v1"), how=how))
             assert len(inner.targets) == 1, "its connection is kept"
             await close_connections()
+
+
+@pytest.mark.parametrize("is_helper", [False, True])
+async def test_the_end_of_a_session_leaves_the_answers_of_others_alone(is_helper: bool, server: Loopback):
+    continues = asyncio.Event()
+
+    async def answer_late(_: object) -> Reply:
+        await continues.wait()
+        return Reply(body=BODY)
+
+    lasting = AdapterRegistry()
+    ending = lasting.for_helper() if is_helper else AdapterRegistry()
+    model = model_for(API, server.url)
+    server.reply(Reply(body=BODY), answer_late)
+    await ending.stream_answer(model, context(), options()).final_message()
+    running = lasting.stream_answer(model, context(), options())
+    while len(server.requests) < 2:
+        server.answering.clear()
+        await server.answering.wait()
+    await ending.close_connections()
+    continues.set()
+    assert is_whole(await running.final_message())
+    await lasting.close_connections()
 
 
 @asynccontextmanager

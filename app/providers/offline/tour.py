@@ -6,33 +6,33 @@ from app.providers.scripted import ScriptedAnswer, call, say
 
 TOUR_ANSWERS: Final[tuple[ScriptedAnswer, ...]] = (
     say(
-        "**1 of 5: looking around.** An agent works through tools, and each call is a card here. This one lists the "
-        "folder; Ctrl+O opens the cards and closes them."
+        "**1 of 5: looking.** An agent works with tools, and each call is a row here. This one lists the folder; "
+        "`ctrl+o` opens the rows and closes them."
     )
     + call("ls"),
-    say("**2 of 5: searching.** Calls that only look are not asked about. This one looks for `main`.")
+    say("**2 of 5: searching.** Calls that only look need no permission. This one looks for `main`.")
     + call("grep", pattern="main"),
     say(
-        """**3 of 5: changing.** A change is shown as what goes and what comes, such as:
+        """**3 of 5: changing.** A change shows the old lines and the new ones:
 
 ```diff
 -def launch(boat):
 +def launch(boat, harbour):
 ```
 
-What may run without being asked is chosen with `/permissions`. The tour changes nothing; \
+`/permissions` chooses what may run without asking you. The tour changes nothing; \
 `change "one" to "two" in notes.txt` would."""
     ),
     say(
-        "**4 of 5: going back.** `/undo` takes back the changes to files of the last turn, those of commands too; "
-        "`/redo` brings them back."
+        "**4 of 5: undoing.** `/undo` restores the files that the last turn changed, by edits or by commands; `/redo` "
+        "changes them again."
     ),
     say(
-        "**5 of 5: the tree.** Escape twice on an empty line opens the tree of this session. Go back to any message "
-        "there and say something else: both ways are kept. `bayou -c` comes back to the session later.\n\n"
-        "That was the tour. `/login` connects a language model."
+        "**5 of 5: branching.** `esc` twice in an empty prompt opens the tree: go back to any message, say something "
+        "else, and keep both branches. `bayou -c` continues the session another day.\n\n"
+        "That was the tour. Next: `/login` connects a language model."
     ),
 )
 TOUR_CONTINUE_KEY: Final = "1"
-"""Goes on with the tour, as numbers choose on the first page."""
-TOUR_CONTINUE_HINT: Final = f"Press `{TOUR_CONTINUE_KEY}` and Enter to go on."
+"""Continues the tour, as numbers choose on the first page."""
+TOUR_CONTINUE_HINT: Final = f"Press `{TOUR_CONTINUE_KEY}` and `enter` for the next page."

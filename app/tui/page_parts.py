@@ -115,6 +115,8 @@ class ScreenOpener:
         try:
             await asyncio.shield(mounted)
             self.on_opened(screen)
+            # at each layout, because a sheet has its height only once its text is wrapped
+            screen.screen_layout_refresh_signal.subscribe(screen, lambda _: self.lift_transcript())
             screen.call_after_refresh(self.lift_transcript)
             return await answer
         finally:

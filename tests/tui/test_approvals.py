@@ -214,14 +214,6 @@ async def test_a_no_with_a_reason_is_written_in_the_editor_and_reaches_the_model
         assert app.editor.text == "" and not (tmp_path / "project" / "there").exists()
 
 
-async def test_a_command_of_several_parts_is_shown_once(tmp_path: Path) -> None:
-    app = asking_app(tmp_path, call("bash", command="cd x && rm -rf build; touch y"), say("ok"))
-    async with app.run_test(size=(80, 30)) as pilot:
-        await asked(app, pilot)
-        assert app.screen_text.count("rm -rf build") == 1
-        assert "• && rm" not in app.screen_text and "• rm -rf build;  removes" in app.screen_text
-
-
 async def test_in_the_bar_letters_answer_and_escape_goes_back(tmp_path: Path) -> None:
     app = asking_app(tmp_path, call("bash", command="touch there"), say("ok"))
     async with app.run_test(size=(80, 24)) as pilot:
@@ -529,16 +521,6 @@ async def test_a_reason_that_repeats_the_question_leaves_its_row_to_the_answers(
         assert card[1 : 5 + outer] == [""] * outer + ["1   one", "2 - two", "2 + three", ""]
         assert card[5 + outer].startswith("› 1  Yes, once")
         assert card[9 + outer].startswith("in a moment: enter choose") and card[10 + outer :] == [""] * outer
-
-
-async def test_the_reason_of_a_danger_is_whole_on_a_row_below_its_part(tmp_path: Path) -> None:
-    command = "git push --force origin main && touch there"
-    app = asking_app(tmp_path, call("bash", command=command), say("ok"))
-    async with app.run_test(size=(80, 24)) as pilot:
-        await asked(app, pilot)
-        rows = [row.strip("▌ ") for row in app.screen_text.splitlines()]
-        at = rows.index("▲ git push --force origin main &&")
-        assert rows[at + 1] == "a forced push overwrites history for others"
 
 
 async def test_the_change_itself_is_inside_the_question(tmp_path: Path) -> None:

@@ -142,7 +142,10 @@ def _head_row(asked: ApprovalRequest, width: int) -> StyledRow:
     words = {"staged": "nothing is written yet", "call": f"mode: {asked.mode}"}.get(asked.kind, "")
     right = " · ".join(filter(None, (number, words)))
     danger = "▲ DANGEROUS  " if asked.is_dangerous else ""
-    question = cut_end_to_fit(plain_line(asked.question), max(8, width - cells(danger) - cells(right) - 2))
+    question = plain_line(asked.question)
+    if cells(danger + question + right) + 2 > width:
+        right = number
+    question = cut_end_to_fit(question, max(8, width - cells(danger) - cells(right) - 2))
     pad = " " * max(2, width - cells(danger + question + right))
     return (("danger", danger), ("title", question), ("muted", pad + right if right else ""))
 
@@ -153,7 +156,9 @@ def _question_body(asked: ApprovalRequest, state: ApprovalCardState, room: int) 
         rows = _part_table(segments, state.width)
         if len(rows) <= room:
             return rows
-    telling = _part_rows(asked, state.width)[: max(0, room - 1)]
+    telling = _part_rows(asked, state.width)
+    if len(telling) >= room:  # the command once, then the reasons in one row
+        telling = _reason_row(asked, state.width)[: room - 1]
     room -= len(telling)
     if state.change:
         most = min(room, max(_MIN_CHANGE_ROWS, state.screen_height // 2))
@@ -170,6 +175,8 @@ def _question_body(asked: ApprovalRequest, state: ApprovalCardState, room: int) 
         if line or asked.kind == "call"
     ]
     most = MAX_TEXT_ROWS if state.screen_height > 20 else 2
+    if room == 1 and len(text) > 1 and asked.kind == "call":
+        text = [(("text", f"  {cut_end_to_fit(plain_line(asked.text), state.width - 2)}"),)]
     return [*_cut_rows(text, min(room, most), state.keys), *telling]
 
 
@@ -207,26 +214,42 @@ def _part_rows(asked: ApprovalRequest, width: int) -> list[StyledRow]:
     return rows
 
 
+def _reason_row(asked: ApprovalRequest, width: int) -> list[StyledRow]:
+    """Returns what the parts do in one row, the dangerous ones first; nothing if there is no reason."""
+    parts = sorted(asked.parts, key=lambda part: not part.is_dangerous)
+    effects = dict.fromkeys(plain_line(part.effect) for part in parts if not part.is_harmless and part.effect)
+    reasons = "; ".join(effects) or plain_line(asked.why)
+    mark = ("danger", "▲ ") if asked.is_dangerous else ("warning", "• ")
+    return [(mark, ("muted", cut_end_to_fit(reasons, width - 2)))] if reasons else []
+
+
 def _command_segments(asked: ApprovalRequest) -> list[ApprovalPart]:
     """Returns the parts of a command with the operators behind them, if they are the whole command, so that it is
     shown once; none otherwise."""
-    text = asked.text
-    if asked.kind != "call" or not 2 <= len(asked.parts) <= MAX_PARTS + 1 or plain_line(text) != text:
+    if asked.kind != "call" or len(asked.parts) > MAX_PARTS + 1:
+        return []
+    pieces = split_command(asked.text, [part.text for part in asked.parts])
+    return [
+        msgspec.structs.replace(part, text=piece) for part, piece in zip(asked.parts, pieces, strict=False)
+    ]
+
+
+def split_command(command: str, parts: Sequence[str]) -> list[str]:
+    """Returns the parts of a command of one line, each with the operator behind it; none if there are less than two, or
+    if they are not the whole command."""
+    if len(parts) < 2 or plain_line(command) != command:
         return []
     starts: list[int] = []
     end = 0
-    for part in asked.parts:
-        start = text.find(part.text, end)
-        if start < 0 or text[end:start].strip(_OPERATORS):
+    for part in parts:
+        start = command.find(part, end)
+        if start < 0 or command[end:start].strip(_OPERATORS):
             return []
         starts.append(start)
-        end = start + len(part.text)
-    if text[end:].strip(_OPERATORS):
+        end = start + len(part)
+    if command[end:].strip(_OPERATORS):
         return []
-    pieces = [text[a:b].strip() for a, b in pairwise([0, *starts[1:], len(text)])]
-    return [
-        msgspec.structs.replace(part, text=piece) for part, piece in zip(asked.parts, pieces, strict=True)
-    ]
+    return [command[a:b].strip() for a, b in pairwise([0, *starts[1:], len(command)])]
 
 
 def _part_table(shown: Sequence[ApprovalPart], width: int) -> list[StyledRow]:

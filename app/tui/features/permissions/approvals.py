@@ -30,6 +30,7 @@ from widgets.status.approval_request import (
     ApprovalRule,
     ChangedFile,
 )
+from widgets.status.approval_rows import split_command
 from widgets.textual_internals import SheetScreen
 from widgets.transcript.blocks import NoteKind
 
@@ -499,14 +500,23 @@ def _full_text(event: QuestionAsked) -> str:
 
 def _full_card(approval: Approval, changes: ToolResult | None) -> Card:
     """Returns a card with everything that would run, and the reason for each part; the search (`/`)
-    finds each of several files."""
-    told = "\n".join(f"{_risk_text(part.letter)}: {part.text}\n   {part.why}" for part in approval.parts)
+    finds each of several files. A command is shown once: its parts are shown in its place if they are all of it."""
     blocks: list[Block] = []
     diffs = make_file_diffs(changes.details) if changes is not None else ()
+    texts = tuple(part.text for part in approval.parts)
+    shown: set[str] = set()
     for name, value in () if diffs else approval.arguments.items():
         plain = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
-        blocks.append(TextBlock(text=f"{name}: {plain}"))
-    return Card(title=approval.tool_name, blocks=(*blocks, *diffs, TextBlock(text=told)))
+        if pieces := split_command(plain, texts):
+            texts = tuple(pieces)
+        else:
+            blocks.append(TextBlock(text=f"{name}: {plain}"))
+            shown.add(plain)
+    rows: list[str] = []
+    for text, part in zip(texts, approval.parts, strict=True):
+        reason = f"{_risk_text(part.letter)}: {part.why}"
+        rows += [reason] if text in shown else [text, f"   {reason}"]
+    return Card(title=approval.tool_name, blocks=(*blocks, *diffs, TextBlock(text="\n".join(rows))))
 
 
 def _reason_text(approval: Approval) -> str:

@@ -14,6 +14,7 @@ from tests.widgets.gallery import scene
 from tests.widgets.host import STYLES
 from tests.widgets.transcript.page import EVERYTHING, Page
 from widgets.colors import contrast
+from widgets.status.approval import ApprovalBar
 from widgets.transcript.view import Transcript
 
 COLOURED = sorted(path.stem for path in (STYLES / "themes").glob("*.json") if path.stem != "ansi")
@@ -21,6 +22,7 @@ SHOWN = (
     *("editing", "shell", "queue", "completions", "picker", "tree", "settings", "hotkeys"),
     *("question", "confirm", "secret", "jobs", "compare"),
 )
+MIN_CHANGED_GROUND_CONTRAST = 1.23
 PICTURE = " ▀▄█"
 """A thumbnail's cells; they are no words and no marks."""
 
@@ -80,3 +82,19 @@ async def test_it_would_be_seen() -> None:
         app.refresh_css(animate=False)
         await pilot.pause()
         assert any("fork" in text for text in poor(app))
+
+
+async def test_changed_lines_are_seen_on_the_card_of_a_question_in_every_theme() -> None:
+    app = scene("approval", "bayou-dark")
+    found: list[str] = []
+    async with app.run_test(size=(120, 40)) as pilot:
+        bar = app.query_one(ApprovalBar)
+        for theme in COLOURED:
+            app.theme = theme
+            await pilot.pause()
+            _, sheet = bar.background_colors
+            for name in ("add", "remove"):
+                ground = sheet + bar.get_component_styles(f"transcript--{name}").background
+                if (ratio := contrast(ground.hex, sheet.hex)) < MIN_CHANGED_GROUND_CONTRAST:
+                    found.append(f"{theme}: {name} {ratio:.3f}")
+    assert found == []

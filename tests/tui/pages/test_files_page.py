@@ -87,11 +87,24 @@ async def test_enter_puts_back_and_redo_takes_that_back(project: Project) -> Non
         async with person.asked(page_of(project, person).undo()):
             await person.press("enter")
         assert project.files() == {"a.txt": "a1\n", "b.txt": "b1\n"}
-        assert person.heard == ["/redo reverses this."]
         async with person.asked(page_of(project, person).redo()):
             assert "Redo of the last restore" in person.sees
             await person.press("enter")
         assert project.files() == {"a.txt": "a2\n", "b.txt": "b2\n", "c.txt": "c\n"}
+        assert person.heard == [], "the turn says how to reverse it"
+
+
+async def test_a_restore_below_which_the_last_turn_changed_nothing_says_how_to_reverse_it(
+    project: Project,
+) -> None:
+    await project.prompt("talk", d_txt="d\n")
+    async with at_the_keyboard(size=SIZE) as person:
+        for expected in ([], ["/redo reverses this."]):  # the last turn says it; a turn further up does
+            async with person.asked(page_of(project, person).undo()):
+                await person.press("enter")
+            assert person.heard == expected
+        async with person.asked(page_of(project, person).redo()):
+            await person.press("enter")
         assert person.heard[1:] == ["/undo reverses this."]
 
 
@@ -124,9 +137,7 @@ async def test_what_a_person_changed_stays_unless_it_is_taken_or_merged(project:
             assert "1 of 3 selected" in person.sees
             await person.press("enter")
         assert project.files() == {"a.txt": "a2\nmine\n", "b.txt": "b1\n", "c.txt": ""}
-        assert person.heard == [
-            "Not changed:\n  a.txt: you changed it since\n  c.txt: you changed it since\n/redo reverses this."
-        ]
+        assert person.heard == ["Not changed:\n  a.txt: you changed it since\n  c.txt: you changed it since"]
 
 
 async def test_changes_of_both_are_merged_and_seen_before(project: Project) -> None:

@@ -10,9 +10,12 @@ from app.engine.files.file_restorer import RedoRestore, RestoreRequest, RestoreT
 from app.engine.session import Session
 from app.tui.features.undo.screen import RestoreRow, RestoreScreen
 from app.tui.page_protocols import AskOnScreen, ShowMessage
-from app.undo.change_records import RestoreChoice, RestoredData
+from app.undo.change_records import RestoreChoice, RestoredData, files_of, restored_of
+from app.undo.file_history import undone_changes
 from app.undo.restore_steps import SKIPPED_REASON
 from app.undo.session_undo import restored_text
+from app.values.entries import MessageEntry
+from app.values.messages import UserMessage
 from app.values.user_errors import UserError
 from tools.amounts import format_changed_files, format_changed_lines
 from widgets.screens.picker import Picked
@@ -62,16 +65,32 @@ class FilesPage(msgspec.Struct, frozen=True):
         self.report_result(done.data)
 
     def report_result(self, data: RestoredData) -> None:
-        """Reports which files were not changed and how to undo the restore; the transcript shows what
-        was done."""
+        """Reports which files were not changed, and how to reverse the restore unless the last turn says it; the
+        transcript shows what was done."""
         kept = [f"  {one.path}: {one.why}" for one in data.kept if one.why != SKIPPED_REASON]
         lines = [restored_text(data)] if not data.total else []
         if kept and data.total:
             lines.append("Not changed:")
         lines += kept[:20]
-        if data.total:
+        if data.total and not self._is_told_by_last_turn(data):
             lines.append("/undo reverses this." if data.undoes else "/redo reverses this.")
-        self.show_message("\n".join(lines))
+        if lines:
+            self.show_message("\n".join(lines))
+
+    def _is_told_by_last_turn(self, data: RestoredData) -> bool:
+        """Whether the end of the last turn, which is just above, says how to reverse this restore."""
+        path = self.session.log.path_to()
+        begins = (
+            number
+            for number, entry in enumerate(path)
+            if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
+        )
+        changes = [entry.id for entry in path[max(begins, default=0) :] if files_of(entry) is not None]
+        undone = undone_changes(path)
+        if data.undoes:
+            return bool(changes) and not any(id in undone for id in changes)
+        own = {entry.id for entry in path if (one := restored_of(entry)) is not None and one.id == data.id}
+        return bool(changes) and all(undone.get(id) in own for id in changes)
 
     async def choose_files(self, plan: "RestorePlan") -> dict[str, RestoreChoice] | None:
         """Lets the user choose the files to restore and how; returns None if cancelled."""

@@ -144,7 +144,7 @@ async def test_a_change_before_it_is_made(screen: Screen, photographs: Photograp
         await tour.photograph_small("asked")
         await tour.press("e")
         await tour.until("ctrl+s save")
-        tour.app.screen.query_one(TextArea).cursor_blink = False
+        assert not app.screen.query_one(TextArea).cursor_blink, "a page at rest sends nothing"
         await tour.photograph("lines")
         await tour.press("escape")
         await tour.until("x exclude")

@@ -367,6 +367,7 @@ class LinesEditScreen(SheetScreen[str | None]):
             tab_behavior="indent",
             id="lines",
         )
+        self._area.cursor_blink = False  # a page at rest sends nothing
         self._is_warned = False
 
     def compose(self) -> ComposeResult:

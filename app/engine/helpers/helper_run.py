@@ -100,6 +100,8 @@ class HelperRun(msgspec.Struct, kw_only=True):
     """Its last words."""
     problem: str = ""
     """Why it did not come to its end by itself."""
+    open_questions: int = 0
+    """Its questions that the user has not answered."""
     is_stopped_by_person: bool = False
     """Whether the person has stopped it."""
     job_id: str | None = None
@@ -113,6 +115,11 @@ class HelperRun(msgspec.Struct, kw_only=True):
     @property
     def is_over(self) -> bool:
         return self.state in ("done", "stopped")
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether it waits for the user's answer."""
+        return self.open_questions > 0 and not self.is_over
 
     @property
     def label(self) -> str:

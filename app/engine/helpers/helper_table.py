@@ -357,6 +357,7 @@ class HelperTable:
     def _on_helper_event(self, helper: HelperRun, event: Event) -> None:
         if isinstance(event, QuestionAsked) and event.answer is not None:
             self._event_bus.publish_now(_named_question(helper, event))
+            self._count_question(helper, event.answer)
             return
         if isinstance(event, ToolExecutionStart):
             helper.current = event.tool_name
@@ -370,6 +371,17 @@ class HelperTable:
                 helper.add_line(event.message.text.strip())
         else:
             return
+        helper.on_change(helper)
+
+    def _count_question(self, helper: HelperRun, answer: "asyncio.Future[Any]") -> None:
+        """Counts a question as open until it is answered."""
+        helper.open_questions += 1
+
+        def answered(_: object) -> None:
+            helper.open_questions -= 1
+            helper.on_change(helper)
+
+        answer.add_done_callback(answered)
         helper.on_change(helper)
 
     def _count_usage(

@@ -1,5 +1,6 @@
 """The sections of the side panel: what a session has changed, planned, started, been asked and used, as frozen rows."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ _STATE_MARKS: dict[str, tuple[str, SideTone]] = {
     "running": ("●", "accent"),
     "done": ("✓", "success"),
     "stopped": ("⊘", "warning"),
+    "asking": ("?", "warning"),
 }
 _MAX_LARGE_RESULTS = 4
 _KEYS = (
@@ -179,7 +181,9 @@ def job_section(jobs: Iterable[BackgroundJob], helpers: "Sequence[HelperRun]") -
 
 
 def helper_section(helpers: "Iterable[HelperRun]") -> SideSection | None:
-    return _work_section("Helpers", [(helper.label, helper.state, "") for helper in helpers])
+    return _work_section(
+        "Helpers", [(one.label, "asking" if one.is_asking else one.state, "") for one in helpers]
+    )
 
 
 def _work_section(title: str, work: Sequence[tuple[str, str, str]]) -> SideSection | None:
@@ -193,10 +197,10 @@ def _work_section(title: str, work: Sequence[tuple[str, str, str]]) -> SideSecti
                 text=name,
                 mark=mark,
                 mark_tone=tone,
-                tone="text" if state == "running" else "muted",
+                tone="text" if state in ("running", "asking") else "muted",
                 figures=figures,
             )
         )
-    running = sum(state == "running" for _, state, _ in work)
-    note = f"{running} running" if running else ""
+    counts = Counter(state for _, state, _ in work)
+    note = ", ".join(f"{counts[state]} {state}" for state in ("running", "asking") if counts[state])
     return SideSection(title=title, note=note, rows=tuple(reversed(rows))) if rows else None

@@ -99,6 +99,15 @@ async def test_a_command_that_went_to_the_background_has_not_succeeded(chat: Cha
     assert "succeeded" not in reply
 
 
+async def test_a_denied_command_did_not_run_and_wrote_nothing(chat: Chat):
+    await chat.say("run echo hello")
+    result = chat.messages[-2]
+    assert isinstance(result, ToolResultMessage)
+    denied = msgspec.structs.replace(result, content=(Text(text="The user denied it."),), is_error=True)
+    reply = text_of_answer(RequestContext(messages=(*chat.messages[:-2], denied), tools=()))
+    assert reply == "bash `echo hello` failed: The user denied it."
+
+
 def test_images_are_not_looked_at():
     message = UserMessage(content=(Text(text="help"), Image(data="", mime_type="image/png")))
     assert "I cannot see images" in text_of_answer(RequestContext(messages=(message,)))

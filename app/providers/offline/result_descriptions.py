@@ -77,8 +77,8 @@ def _detailed_description(exchange: CallWithResult) -> str:
 
 
 def _failed_before_running(exchange: CallWithResult) -> bool:
-    """Says whether a call failed before it ran. A failing bash command did run, so its output is shown."""
-    return exchange.result.is_error and exchange.call.name != "bash"
+    """Says whether a call failed before it ran. The output of a bash command that ran is shown: its end is named."""
+    return exchange.result.is_error and not (exchange.call.name == "bash" and _bash_output(exchange)[1])
 
 
 def _call_as_markdown(exchange: CallWithResult) -> str:

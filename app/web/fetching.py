@@ -14,7 +14,7 @@ import msgspec
 
 from app.providers.errors import ProviderError
 from app.providers.senders.certificates import find_certificate_bundle, tls_context
-from app.providers.senders.client import ProxyOrDirectTransport, proxy_by_address_pattern
+from app.providers.senders.client import ProxyOrDirectTransport, check_redirect, proxy_by_address_pattern
 from app.version import VERSION
 from app.web.access import WebAccess
 from app.web.addresses import (
@@ -169,6 +169,7 @@ class WebFetcher:
             },
             timeout=httpx2.Timeout(None),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            event_hooks={"response": [check_redirect]},
             trust_env=False,
             follow_redirects=False,
         )

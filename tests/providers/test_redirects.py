@@ -66,6 +66,7 @@ async def test_redirects_without_an_end(server: Loopback):
         ("file:///etc/passwd", "the redirect was refused"),
         ("http://[::1/", "an invalid address"),
         ("http://127.0.0.1:99999/", "an invalid address"),
+        ("//:80/", "/chat/completions redirects to an invalid address: //:80/"),
     ],
 )
 async def test_a_redirect_to_no_server(place: str, words: str, server: Loopback):

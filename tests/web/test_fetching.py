@@ -81,6 +81,16 @@ async def test_a_redirect_leads_nowhere_it_may_not(
         await fetcher.fetch(server.url)
 
 
+@pytest.mark.parametrize("to", ["//:80/", "http://[::1/"])
+async def test_a_redirect_to_no_address_names_the_page_that_sent_it(
+    server: Loopback, fetcher: WebFetcher, to: str
+):
+    server.reply(redirect(to))
+    with pytest.raises(ToolError) as refused:
+        await fetcher.fetch(f"{server.url}/docs?key=1")
+    assert f"302 {server.url}/docs redirects to an invalid address: {to}" in str(refused.value)
+
+
 async def test_a_bomb_is_unpacked_only_as_far_as_pages_go(server: Loopback, fetcher: WebFetcher):
     packing = zlib.compressobj(9, wbits=31)
     bomb = b"".join(packing.compress(bytes(10_000_000)) for _ in range(50)) + packing.flush()

@@ -41,9 +41,37 @@ def shared_http_client(proxy: str | None = None, ca_bundle: str | None = None) -
             },
             timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT_SECONDS),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            event_hooks={"response": [check_redirect]},
             trust_env=False,
         )
     return clients[key]
+
+
+async def check_redirect(response: httpx2.Response) -> None:
+    """Raises `ProviderError` for a redirect to an invalid address, such as `//:80/`, for which httpx2 itself raises a
+    `ValueError` that does not say who sent it."""
+    if not response.has_redirect_location:
+        return
+    place = response.headers["location"]
+    try:
+        is_valid = bool(httpx2.URL(place).scheme or response.url.join(place).host)
+    except httpx2.InvalidURL:
+        is_valid = False
+    if not is_valid:
+        raise invalid_redirect_error(response)
+
+
+def invalid_redirect_error(response: httpx2.Response) -> ProviderError:
+    status, place = response.status_code, response.headers.get("location", "")
+    return ProviderError(
+        f"{status} {address_without_query(response.url)} redirects to an invalid address: {place[:200]}",
+        status=status,
+    )
+
+
+def address_without_query(url: httpx2.URL) -> str:
+    """Returns the address without its query, which may contain keys."""
+    return str(url.copy_with(username=None, password=None, query=None, fragment=None))
 
 
 async def close_connections() -> None:

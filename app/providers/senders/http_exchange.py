@@ -10,7 +10,11 @@ import httpx2
 
 from app.providers.errors import ProviderError, error_from_response
 from app.providers.model_stream import StreamOptions
-from app.providers.senders.client import shared_http_client
+from app.providers.senders.client import (
+    address_without_query,
+    invalid_redirect_error,
+    shared_http_client,
+)
 from app.providers.senders.connection_errors import explain_connection_error
 from app.providers.transport import HttpRequest, ServerResponse
 from tools.patterns import late
@@ -56,7 +60,7 @@ async def open_response(request: HttpRequest, options: StreamOptions) -> AsyncIt
             response = await _send_with_reconnect(client, following)
         if response.has_redirect_location:
             raise ProviderError(
-                f"{response.status_code} {_address_without_query(response.url)} redirects in a circle.",
+                f"{response.status_code} {address_without_query(response.url)} redirects in a circle.",
                 status=response.status_code,
             )
         answer = HttpxResponse(response)
@@ -165,10 +169,7 @@ def _redirect_request(response: httpx2.Response, request: HttpRequest) -> httpx2
     """Returns the request that follows a redirect. Raises `ProviderError` if the redirect is not followed."""
     following, status, here = response.next_request, response.status_code, response.url
     if following is None or (following.url.port or 0) > _MAX_PORT_NUMBER:
-        place = response.headers.get("location", "")
-        raise ProviderError(
-            f"{status} {_address_without_query(here)} redirects to an invalid address: {place}", status=status
-        )
+        raise invalid_redirect_error(response)
     is_elsewhere = following.url.origin != here.origin
     why = ""
     if following.url.scheme not in ("http", "https"):
@@ -181,7 +182,7 @@ def _redirect_request(response: httpx2.Response, request: HttpRequest) -> httpx2
         why = "credentials are sent to no other server"
     if why:
         raise ProviderError(
-            f"{status} {_address_without_query(here)} redirects to {_address_without_query(following.url)}; "
+            f"{status} {address_without_query(here)} redirects to {address_without_query(following.url)}; "
             f"the redirect was refused: {why}.",
             status=status,
         )
@@ -191,11 +192,6 @@ def _redirect_request(response: httpx2.Response, request: HttpRequest) -> httpx2
             name: value for name, value in following.headers.items() if name in _HEADERS_ALLOWED_ACROSS_HOSTS
         }
     return httpx2.Request(following.method, following.url, headers=kept, stream=following.stream)
-
-
-def _address_without_query(url: httpx2.URL) -> str:
-    """Returns the address without its query, which may contain keys."""
-    return str(url.copy_with(username=None, password=None, query=None, fragment=None))
 
 
 async def _build_httpx_request(request: HttpRequest, options: StreamOptions) -> httpx2.Request:

@@ -249,7 +249,7 @@ def _matches_host(pattern: str, host: str) -> bool:
     if pattern in HOST_GROUPS:
         return port.isdigit() and group_contains(pattern, name, int(port))
     wanted, colon, wanted_port = pattern.casefold().rpartition(":")
-    is_address = pattern.count(":") > 1 and not wanted.endswith("]")  # of IPv6, without a port
+    is_address = pattern.count(":") > 1 and "]:" not in pattern  # of IPv6, without a port
     if not colon or is_address or not re.fullmatch(r"\d+|\*", wanted_port):
         wanted, wanted_port = pattern.casefold(), "*"
     if wanted_port not in ("*", port):

@@ -89,9 +89,8 @@ def _raw_file_url(url: httpx2.URL) -> httpx2.URL:
 def is_private_host(target: WebTarget, patterns: Sequence[str]) -> bool:
     """Whether the user listed the host, alone or with its port, as one of their servers."""
     names = (target.host, target.host_and_port)
-    literal = (
-        pattern.casefold().replace("[", "[[]") for pattern in patterns
-    )  # as an IPv6 address is written
+    # A bracket is literal, as an IPv6 address is written.
+    literal = (pattern.casefold().replace("[", "[[]") for pattern in patterns)
     return any(fnmatchcase(name, pattern) for pattern in literal for name in names)
 
 

@@ -82,8 +82,8 @@ async def test_no_key_no_credential(tmp_path: Path):
     credentials = Credentials(tmp_path, {})
     assert not credentials.has_credential("openai") and await credentials.resolve_credential("openai") is None
     assert (
-        not credentials.has_credential("nobody-knows")
-        and await credentials.resolve_credential("nobody-knows") is None
+        not credentials.has_credential("unknown-provider")
+        and await credentials.resolve_credential("unknown-provider") is None
     )
 
 

@@ -122,8 +122,8 @@ class VcsFileSeparator:
 
     def separate(self, folders: Iterable[str], kept: Sequence[str]) -> bool:
         """Separates the files in these folders, except those at `kept` places; returns whether there were any."""
+        # Searched each time: `HEAD` and the index may get names elsewhere, which changes no folder here.
         tops = frozenset(folders)
-        """Searched each time: `HEAD` and the index may get names elsewhere, which changes no folder here."""
         waiting, seen, is_changed = deque(tops), 0, False
         while waiting and seen < MAX_ENTRIES:
             folder = waiting.popleft()

@@ -81,7 +81,7 @@ class KnownSecrets:
         if cwd is not None:
             for name in _MCP_CONFIG_FILES:
                 self._read_file_if_changed(cwd / name, _from_mcp_file)
-            for path in (*_env_files(cwd), *self._files_named_in(cwd, texts)):
+            for path in (*_secret_files(cwd), *self._files_named_in(cwd, texts)):
                 self.search_file(path)
 
     def add_values(self, source: str, values: Iterable[KnownSecret]) -> None:
@@ -248,7 +248,7 @@ def _literal_key(value: Any) -> str:
     return value if isinstance(value, str) and not value.startswith(("$", "!")) else ""
 
 
-def _env_files(folder: Path) -> Iterator[Path]:
+def _secret_files(folder: Path) -> Iterator[Path]:
     try:
         with os.scandir(folder) as entries:
             names = [

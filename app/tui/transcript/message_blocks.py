@@ -177,13 +177,9 @@ def as_sentence(text: str) -> str:
 def failure_sentence(message: AssistantMessage) -> str:
     """Returns why an answer failed, in plain words where the connection was cut."""
     if is_cut_connection(message):
-        return cut_connection_text(message)
+        middle = " in the middle of the answer" if message.content else ""
+        return f"The connection to {message.provider or 'the model'} was cut{middle}."
     return as_sentence(message.error_message or "The request failed.")
-
-
-def cut_connection_text(message: AssistantMessage) -> str:
-    middle = " in the middle of the answer" if message.content else ""
-    return f"The connection to {message.provider or 'the model'} was cut{middle}."
 
 
 def append_error_text(block: ReplyBlock, words: str) -> ReplyBlock:
@@ -305,7 +301,7 @@ def reply_state(message: AssistantMessage, renderers: Renderers) -> tuple[ReplyS
     match message.stop_reason:
         case "error":
             text, next_step = failure_sentence(message), renderers.next_step(message)
-            if text == cut_connection_text(message):
+            if is_cut_connection(message):
                 said = f"{as_sentence(message.error_message or '').rstrip('.')}."
                 next_step = f"{said} {next_step}".rstrip()
             return ReplyState.ERROR, ShownFailure(

@@ -1,13 +1,15 @@
-"""Key chords: `ctrl+x t` means Ctrl+X and then T. Pure; the application feeds keys and runs the actions.
+"""Key chords: `ctrl+x t` means Ctrl+X and then T.
 
-There is no timer: a pending chord waits for its next key; Escape or an unbound key cancels it."""
+Pure: the application passes each key and runs the action of a completed chord. There is no timer: a pending chord waits
+for its next key; Escape or an unbound key cancels it."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 
 class ChordStep(NamedTuple):
-    """The effect of one key press on the chord."""
+    """What one key press did: completed a chord and names its action, waits for more keys, or cancelled the pending
+    chord."""
 
     action: str = ""
     """The id of the action that this key completed."""
@@ -22,10 +24,11 @@ class ChordStep(NamedTuple):
 
 
 class Chords:
-    """Matches key presses against the configured chords."""
+    """Matches key presses one by one against the configured key chords and keeps the keys of the pending chord."""
 
     def __init__(self, bindings: Mapping[str, Iterable[str]]) -> None:
-        """`bindings` maps an action to its keys; only keys that contain a space are chords."""
+        """Builds the table of chords from `bindings`, which maps an action to its keys; only keys that contain a space
+        are chords. A chord that equals or begins another one is not added, but listed in `conflicts`."""
         self._actions: dict[tuple[str, ...], str] = {}
         self._begun: tuple[str, ...] = ()
         self.conflicts: list[tuple[str, str, str]] = []
@@ -50,7 +53,8 @@ class Chords:
         return " ".join(self._begun)
 
     def choices(self) -> dict[str, str]:
-        """Maps each key that continues the pending chord to its action (the first of several)."""
+        """Returns the keys that continue the pending chord, each with its action (the first of several); empty if no
+        chord is pending."""
         size = len(self._begun)
         found: dict[str, str] = {}
         for parts, action in self._actions.items():

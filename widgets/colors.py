@@ -62,8 +62,8 @@ def contrast(first: str, second: str) -> float:
 
 
 def mix_to_contrast(ground: str, ink: str, ratio: float) -> str:
-    """Mixes ink into the background until the result has the given contrast with the background; at most the pure
-    ink."""
+    """Mixes a text colour into the background just far enough for the given contrast with it; returns at most the pure
+    text colour."""
     low, high = 0.0, 1.0
     for _ in range(16):
         middle = (low + high) / 2
@@ -72,7 +72,8 @@ def mix_to_contrast(ground: str, ink: str, ratio: float) -> str:
 
 
 def make_legible(ink: str, ground: str, ratio: float = 4.5) -> str:
-    """Returns the ink unchanged if it is readable on the background, else a version closer to black or white."""
+    """Returns a text colour unchanged if it is readable on the background, else a version of it closer to black or
+    white."""
     if contrast(ink, ground) >= ratio:
         return ink
     end = "#ffffff" if is_dark(ground) else "#000000"
@@ -139,8 +140,8 @@ def _is_in_srgb(lightness: float, chroma: float, hue: float) -> bool:
 
 
 def _okhsl_to_hex(hue: float, saturation: float, lightness: float) -> str:
-    """Converts OKHSL to RGB; saturation is approximated as a share of the chroma that fits the
-    lightness."""
+    """Converts an OKHSL colour to `#rrggbb`. As an approximation, the saturation is a share of the largest chroma that
+    sRGB shows at this hue and lightness."""
     k1, k2 = 0.206, 0.03
     k3 = (1 + k1) / (1 + k2)
     light = (lightness**2 + k1 * lightness) / (k3 * (lightness + k2))

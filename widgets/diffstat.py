@@ -1,4 +1,4 @@
-"""Splits texts such as `+12 −4` into added and removed counts, so that they can be coloured everywhere."""
+"""Finds counts of added and removed lines in texts, such as `+12 −4`, so that they can be coloured everywhere."""
 
 from typing import Literal, NamedTuple
 
@@ -16,8 +16,8 @@ class DiffstatPiece(NamedTuple):
 
 
 def split_diffstat(text: str) -> list[DiffstatPiece]:
-    """Splits the text into pieces. The total length is unchanged; a hyphen before a removed count becomes a minus
-    sign."""
+    """Splits a text into counts of added lines, counts of removed lines, and the text between them. A hyphen before a
+    removed count becomes a minus sign; the length is unchanged."""
     out: list[DiffstatPiece] = []
     at = 0
     for found in _DIFF_COUNTS.finditer(text):

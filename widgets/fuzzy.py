@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Match(NamedTuple):
-    """A match with its score and the positions of matched characters."""
+    """How a text matched a query: a score and the positions of the matched characters."""
 
     score: float
     positions: tuple[int, ...]
@@ -21,7 +21,7 @@ class Match(NamedTuple):
 
 
 class Query:
-    """A parsed query that is matched against many texts."""
+    """A search query, parsed once and then matched against many texts."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -42,7 +42,8 @@ class Query:
         return not self._words and self._regex is None and not self.problem
 
     def is_match(self, text: str, reach: int | None = None) -> bool:
-        """Whether the text matches; cheaper than `match`. `reach`: characters within which a word may be scattered."""
+        """Returns whether a text matches the query; this costs less than `match`. `reach`: the number of characters at
+        the start within which the letters of a word may be scattered."""
         if self._regex is not None:
             return self._regex.search(text) is not None
         if self.problem:
@@ -71,7 +72,7 @@ class Query:
 
 
 class _Word(NamedTuple):
-    """A word of a query, with a pattern for scattered matches."""
+    """A word of a search query, with one pattern for the whole word and one for its letters with gaps."""
 
     text: str
     whole: re.Pattern[str]
@@ -96,7 +97,8 @@ def _parse_word(word: str) -> _Word:
 
 
 def _best_match(asked: _Word, text: str, reach: int) -> Match | None:
-    """Returns the best match of the word among the first few positions where it can start."""
+    """Returns the best match of a query's word in a text: as a substring, else with its letters scattered within
+    `reach`, tried at the first few positions. None if it does not occur."""
     word, pattern = asked.text, asked.scattered
     folded = word == word.lower()
     haystack = text.lower() if folded else text
@@ -160,7 +162,8 @@ def _match_scattered(word: str, haystack: str, text: str, start: int) -> Match:
 def rank(
     query: str, items: Sequence[T], text_of: Callable[[T], str], limit: int = 0
 ) -> list[tuple[T, Match]]:
-    """Returns the matching items, best first; in the given order if the query is empty."""
+    """Returns the items whose text matches a query, best first, each with its match; all in the given order if the
+    query is empty."""
     asked = Query(query)
     if asked.is_empty:
         return [(item, Match(0.0, ())) for item in (items[:limit] if limit else items)]

@@ -1,4 +1,5 @@
-"""Key labels for texts: the current key of an action, written for a person. Texts give the default key and ask here."""
+"""Labels of keys for texts of the interface: the key that an action has now, written for a person. A text names the
+default key and gets the user's one here."""
 
 from collections.abc import Iterable, Mapping
 
@@ -41,7 +42,8 @@ def key_name(key: str) -> str:
 
 
 def key_label(own: Mapping[str, str], action: str, usual: str) -> str:
-    """Returns the label of an action's key: `usual` unless the user rebound it; empty if it is unbound."""
+    """Returns the label of an action's key: that of the default key `usual` unless the user rebound it; empty if the
+    user unbound it."""
     if action not in own:
         return key_name_in_text(usual)
     key = own[action].split(",")[0].strip()
@@ -65,7 +67,8 @@ def key_spans(text: str) -> list[tuple[int, int]]:
 
 
 def split_hints(hints: str) -> list[tuple[str, bool]]:
-    """Splits `enter edit · del remove` into pieces, each marked as key or label."""
+    """Splits key hints such as `enter edit · del remove` into pieces, and says of each whether it is a key or other
+    text."""
     parts: list[tuple[str, bool]] = []
     for number, hint in enumerate(hints.split(" · ") if hints else ()):
         key, _, words = hint.partition(" ")
@@ -74,7 +77,8 @@ def split_hints(hints: str) -> list[tuple[str, bool]]:
 
 
 def fitting_hints(hints: str, width: int) -> str:
-    """Returns the hints that fit the width: the last ones are dropped first, except the key that closes."""
+    """Returns as many of the key hints as fit the width: the last ones are dropped first, except one for Escape, which
+    closes."""
     left = hints.split(" · ")
     while len(left) > 1 and len(" · ".join(left)) > width:
         left.pop(-2 if left[-1].startswith("esc ") else -1)
@@ -82,5 +86,5 @@ def fitting_hints(hints: str, width: int) -> str:
 
 
 def format_hints(told: Iterable[tuple[str, str]]) -> str:
-    """Formats keys and actions as `enter edit · del remove`; actions without a key are left out."""
+    """Formats pairs of key and action as key hints: `enter edit · del remove`. Pairs without a key are left out."""
     return " · ".join(f"{key} {words}" for key, words in told if key)

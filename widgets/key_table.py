@@ -11,7 +11,8 @@ Actor = TypeVar("Actor")
 
 
 class Key(Generic[Actor]):
-    """A row of the table. `id` is the name used in `keybindings.json`."""
+    """A row of a widget's key table: the keys of one action, its description, and the function that it runs. `id` is
+    its name in `keybindings.json`."""
 
     __slots__ = ("do", "id", "is_remappable", "keys", "words")
 
@@ -37,7 +38,9 @@ class Key(Generic[Actor]):
 
 
 class KeyTable(Generic[Actor]):
-    """Maps key ids to functions of an actor, which may be another object than the widget that receives the keys."""
+    """A widget's keys by id, with the functions that they run.
+
+    A function gets the object that it acts on, which may be another one than the widget that receives the keys."""
 
     def __init__(self, *rows: Key[Actor]) -> None:
         self._rows = {row.id: row for row in rows}
@@ -53,5 +56,5 @@ class KeyTable(Generic[Actor]):
         return [row.binding for row in self]
 
     def run_key(self, id: str, actor: Actor) -> object:
-        """Runs the function of an id; returns an awaitable if the function is asynchronous."""
+        """Runs the function of the key with this id; returns an awaitable if the function is asynchronous."""
         return self._rows[id].do(actor)

@@ -1,4 +1,5 @@
-"""Builds one row of a widget from styled pieces and cuts it to the width. For widgets that use Textual's line API."""
+"""Builds one row of a widget from styled pieces of text and cuts it to the width. For widgets that use Textual's line
+API."""
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
@@ -28,10 +29,10 @@ def plain_line(text: str) -> str:
 
 
 class RowBuilder:
-    """A row under construction, with a maximum width."""
+    """A screen row that is built from left to right out of styled texts, up to a maximum width."""
 
     def __init__(self, width: int, base: Style, *, edge: int = 0) -> None:
-        """`edge`: columns at the right end that stay empty."""
+        """Begins an empty row of `width` cells. `edge`: the columns at the right end that stay empty."""
         self.width = width
         self.base = base
         self.used = 0
@@ -43,7 +44,7 @@ class RowBuilder:
         return self.width - self._edge - self.used
 
     def add(self, text: str, style: Style | None = None, *, keep_end: bool = False) -> "RowBuilder":
-        """Adds text, cut with an ellipsis if it does not fit."""
+        """Appends a text to the row, cut with an ellipsis if it does not fit."""
         if not text or self.remaining_cells <= 0:
             return self
         size = cells(text)
@@ -61,7 +62,7 @@ class RowBuilder:
     def add_highlighted(
         self, text: str, marks: Iterable[int], style: Style | None, mark: Style
     ) -> "RowBuilder":
-        """Adds text with the characters at the given positions in another style."""
+        """Appends a text to the row, with the characters at the given positions in another style."""
         places = set(marks)
         if not places:
             return self.add(text, style)
@@ -76,7 +77,7 @@ class RowBuilder:
         return self
 
     def add_with_diffstat(self, text: str, style: Style | None, added: Style, removed: Style) -> "RowBuilder":
-        """Adds text, with counts of added and removed lines in their colours."""
+        """Appends a text to the row; counts of added and removed lines in it get their colours."""
         for piece in split_diffstat(cut_end_to_fit(text, max(0, self.remaining_cells))):
             kind = added if piece.kind == "added" else removed if piece.kind == "removed" else style
             self.add(piece.text, kind)
@@ -89,7 +90,7 @@ class RowBuilder:
         return self.add(char * max(0, min(column, self.width) - self.used), style)
 
     def append_line(self, piece: "RowBuilder") -> None:
-        """Appends another line; the caller has checked that it fits."""
+        """Appends the pieces of another row; the caller has checked that they fit."""
         self._segments += piece._segments
         self.used += piece.used
 
@@ -100,8 +101,8 @@ class RowBuilder:
 
 
 def share_cells(shares: Sequence[float], width: int) -> list[int]:
-    """Returns the cells of each part of a bar. Rounding never adds up: together they are as long as their sum is, and
-    at least one cell if there is anything."""
+    """Divides a bar into whole cells by its parts' shares of the width. Rounding errors do not add up, and at least one
+    cell is filled if any share is not zero."""
     ends = [min(width, round(width * end)) for end in accumulate(shares)]
     sizes = [end - start for start, end in pairwise([0, *ends])]
     if any(shares) and not any(sizes):

@@ -13,7 +13,7 @@ ArgumentSource = Callable[[str], Sequence[Suggestion] | Awaitable[Sequence[Sugge
 
 
 class CommandRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A slash command as a completion."""
+    """A slash command in the completion list: its name, and how its arguments are suggested."""
 
     name: str
     """The command's name without the slash."""
@@ -26,7 +26,8 @@ class CommandRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommandCompletions:
-    """Completes slash commands and their arguments."""
+    """The completion source for slash commands and, after the name, for their arguments. Commands whose description
+    matches come after those whose name matches."""
 
     def __init__(self, commands: Callable[[], Sequence[CommandRow]]) -> None:
         self._commands = commands
@@ -77,7 +78,8 @@ def _matches_description(command: CommandRow, word: str) -> bool:
 
 
 def _matches_name(typed: str, name: str) -> bool:
-    """Whether the typed text starts the name, or its last part (`commit` for `skill:commit`)."""
+    """Returns whether a typed text begins a command's name, or the part after its colon (`commit` for
+    `skill:commit`)."""
     return name.startswith(typed) or name.rpartition(":")[2].startswith(typed)
 
 

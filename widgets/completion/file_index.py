@@ -1,7 +1,6 @@
 """Lists the files of a folder with `rg --files` in the background, and searches them while the user types.
 
-Paths are stored in blocks of a few thousand, each with one case-folded text that is scanned at once; the event loop
-runs
+Paths are stored in blocks of a thousand, each with one case-folded text that is scanned at once; the event loop runs
 between blocks, so 150,000 files never delay a key. Files ignored by git are included, but ranked last."""
 
 import asyncio
@@ -30,7 +29,7 @@ MAX_SCORED_PATHS = 150
 
 
 class FoundFile(NamedTuple):
-    """A found path with its score."""
+    """A file or folder that a search of the file index found, with its score and whether git ignores it."""
 
     path: str
     """Ends with a slash if it is a folder."""
@@ -39,7 +38,7 @@ class FoundFile(NamedTuple):
 
 
 class _PathBlock:
-    """Some paths as one text, separated by line feeds, so that a million paths fit into memory."""
+    """A thousand file paths stored as one text with a line feed after each, so that a million paths fit into memory."""
 
     __slots__ = ("_path_ends", "_text", "case_folded_text", "is_ignored")
 
@@ -67,7 +66,7 @@ class _PathBlock:
 
 
 class FileIndex:
-    """The searchable list of a folder's files."""
+    """The list of all files and folders below a folder, which is loaded in the background and can be searched."""
 
     def __init__(
         self,
@@ -78,8 +77,8 @@ class FileIndex:
         frecency: Frecency | None = None,
         added: Callable[[], Sequence[Path]] = tuple,
     ) -> None:
-        """`root`: the folder, or a function that returns the current one. `added`: returns further folders, whose files
-        are listed with absolute paths."""
+        """Creates an empty index; `refresh_files` loads it. `root`: the folder, or a function that returns the current
+        one. `added`: returns further folders, whose files are listed with absolute paths."""
         self._root = root
         self._added_folders = added
         self._listed_folders = self._indexed_folders()
@@ -104,7 +103,8 @@ class FileIndex:
         return sum(map(len, self._blocks))
 
     def refresh_files(self, *, older_than: float = 0.0) -> "asyncio.Task[None]":
-        """Lists the files again in the background, unless that is in progress or was done recently."""
+        """Starts listing the files again and returns the task. If the listing is in progress, or is younger than
+        `older_than` seconds, the existing task is returned; if the folders changed, the old list is dropped."""
         if self._listed_folders != self._indexed_folders():
             self.close()
             self._loading, self._blocks, self.is_loaded = None, [], False
@@ -182,7 +182,8 @@ class FileIndex:
         return seen
 
     async def _parent_folders_of(self, paths: Iterable[str], *, below: int = 0) -> list[str]:
-        """Returns the folders of the paths. `below`: the length of the path above which there are none."""
+        """Returns all folders that contain the given paths, sorted. The first `below` characters of each path are never
+        returned as a folder."""
         found: set[str] = set()
         begun = time.monotonic()
         for path in paths:
@@ -198,7 +199,8 @@ class FileIndex:
     # -- searching -----------------------------------------------------------------------------------------
 
     async def search_paths(self, query: str, limit: int = 20) -> AsyncIterator[list[FoundFile]]:
-        """Yields the best matches: first from the files known so far, then from all. The last result counts."""
+        """Yields the files that match a query, best first: an early list if the search takes long, and then the full
+        list, which replaces it."""
         search = _FileSearch(query, limit, self.frecency)
         if not query:
             yield search.files_without_query(self._blocks)
@@ -227,7 +229,7 @@ class FileIndex:
 
 
 class _FileSearch:
-    """A search of the file index that collects the best matches."""
+    """One query to the file index: scans blocks of paths and collects the best matches."""
 
     def __init__(self, query: str, limit: int, frecency: Frecency) -> None:
         self.limit = limit
@@ -240,11 +242,13 @@ class _FileSearch:
 
     @property
     def has_enough_matches(self) -> bool:
-        """Whether there are enough substring matches, so that matches with gaps need not be searched."""
+        """Whether so many paths contain the query as a substring that paths with its letters scattered need not be
+        searched."""
         return len(self.best) >= self.limit * 3
 
     def files_without_query(self, blocks: Sequence[_PathBlock]) -> list[FoundFile]:
-        """Returns recently chosen files, then those at the top of the folder."""
+        """Returns the files for an empty query: frequently and recently chosen ones first, then those in the upper
+        folders."""
         found = {
             path: FoundFile(path, 1000 + weight)
             for path in self._frecency.scores_and_times
@@ -257,7 +261,7 @@ class _FileSearch:
         return heapq.nsmallest(self.limit, found.values(), key=_found_file_sort_key)
 
     def scan_substrings(self, block: _PathBlock) -> None:
-        """Adds paths that contain the query as a substring."""
+        """Adds the paths of a block that contain the query as a substring to the matches."""
         at = block.case_folded_text.find(self._query)
         for _ in range(MAX_SCORED_PATHS):
             if at < 0:
@@ -268,7 +272,7 @@ class _FileSearch:
             at = block.case_folded_text.find(self._query, end)
 
     def scan_subsequences(self, block: _PathBlock) -> None:
-        """Adds paths that contain the query's characters in order."""
+        """Adds the paths of a block that contain the query's characters in order, with gaps, to the matches."""
         for number, match in enumerate(self._subsequence_pattern.finditer(block.case_folded_text)):
             if number >= MAX_SCORED_PATHS:
                 return
@@ -313,7 +317,8 @@ class _FileSearch:
 
 
 def _found_file_sort_key(hit: FoundFile) -> tuple[float, int, str]:
-    """The sort key: best first, equal ones by name, because `rg` lists files in a different order each time."""
+    """Returns the sort key of a found file: the highest score first, then the shortest path, then by name, because `rg`
+    lists files in a different order each time."""
     return -hit.score, len(hit.path), hit.path
 
 

@@ -1,4 +1,5 @@
-"""Completes `@` files from the index, symbols (`@file:Name`, `@:Name`), and plain paths with Tab."""
+"""Completion sources for files: after `@` files of the index and their symbols (`@file:Name`, `@:Name`), and with Tab
+any word as a path."""
 
 import asyncio
 import re
@@ -20,7 +21,7 @@ FILE_INDEX_REFRESH_SECONDS = 10.0
 
 
 class SymbolRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A symbol of a file as a completion."""
+    """A symbol of a source file (its name, kind and first line), offered as a completion."""
 
     name: str
     kind: str = ""
@@ -34,12 +35,13 @@ more are known."""
 
 
 def format_file_reference(path: str) -> str:
-    """Returns how a prompt refers to the file."""
+    """Returns the text with which a prompt refers to a file: `@path`, or `@"path"` if the path has blanks or quotes."""
     return f'@"{path}"' if re.search(r'[\s"]', path) else f"@{path}"
 
 
 class FileCompletions(msgspec.Struct, frozen=True):
-    """Completes `@` and a part of a path; frequently and recently chosen files come first."""
+    """The completion source for `@` with a part of a path, and for symbols after a colon; frequently and recently
+    chosen files come first."""
 
     index: FileIndex
     symbols: FindSymbols | None = None
@@ -86,8 +88,8 @@ class FileCompletions(msgspec.Struct, frozen=True):
                 yield self._complete_files(hits, query, start, end)
 
     async def _is_file(self, path: str) -> bool:
-        """Returns whether the path is a file. The index may not know it, because it is still loading
-        or the file is new."""
+        """Returns whether the path is a file, in the file index or on disk: the index may be loading, or the file is
+        new."""
         return self.index.contains_path(path) or await asyncio.to_thread((self.index.root / path).is_file)
 
     def _complete_files(self, hits: Sequence[FoundFile], query: str, start: int, end: int) -> Completions:
@@ -104,7 +106,8 @@ class FileCompletions(msgspec.Struct, frozen=True):
     def _complete_repository_symbols(
         self, rows: Sequence[tuple[str, SymbolRow]], name: str, start: int, end: int
     ) -> Completions:
-        """Completes `@:Name` with symbols of the whole repository."""
+        """Returns the completions for `@:Name` from found symbols of the whole repository: those that begin with the
+        typed name come first, then those in files that the user chose before."""
         marks = self.index.frecency.scores_and_times
         wanted = name.lower()
         # Among equally good matches, symbols of frequently chosen files come first.
@@ -137,7 +140,7 @@ def _make_file_suggestion(hit: FoundFile) -> Suggestion:
 
 
 class PathCompletions:
-    """Completes any word as a path with Tab, by reading the folder."""
+    """The completion source for Tab: completes the word at the cursor as a path, by reading its folder."""
 
     def __init__(self, cwd: Callable[[], Path]) -> None:
         self._cwd = cwd

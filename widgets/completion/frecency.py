@@ -1,4 +1,4 @@
-"""Scores how often and how recently a path was chosen. The application saves the scores."""
+"""Scores paths by how often and how recently they were chosen. The application saves the scores."""
 
 import math
 from collections.abc import Callable
@@ -22,7 +22,7 @@ class Frecency:
                 del self.scores_and_times[path_]
 
     def frecency_score(self, path: str) -> float:
-        """The path's score, which halves every week."""
+        """Returns the score of a path, which halves every week since the path was chosen."""
         mark = self.scores_and_times.get(path)
         if mark is None:
             return 0.0

@@ -1,4 +1,5 @@
-"""The completion list above the editor. It queries its sources while the user types and drops outdated answers."""
+"""The completion list above the editor: it asks its completion sources while the user types, and drops answers to an
+older text."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -16,8 +17,8 @@ _MAX_TITLE_CELLS = 24
 
 
 class CompletionPopup(RowList):
-    """The list of completions, a sibling in front of the editor; it is drawn as an overlay and takes no
-    space."""
+    """The widget that lists completions for the prompt editor. It is drawn as an overlay in front of it, so it takes no
+    space in the layout."""
 
     DEFAULT_CSS: ClassVar[str] = """
     CompletionPopup {
@@ -69,7 +70,9 @@ class CompletionPopup(RowList):
         self.action_page(direction)
 
     def accept(self, *, accepts_prefix_answer: bool = False) -> bool:
-        """`accepts_prefix_answer`: a suggestion made for a shorter prefix counts if it begins with the new text."""
+        """Replaces the word at the cursor by the chosen completion; if nothing is chosen or the text has changed since,
+        only closes the list. Returns whether Enter should then send the prompt. `accepts_prefix_answer`: a suggestion
+        for a shorter prefix may be inserted too, if it begins with the text typed now."""
         if accepts_prefix_answer and self.current is None:
             self.move_to(0)
         chosen, answer = self.chosen, self._completions
@@ -107,7 +110,7 @@ class CompletionPopup(RowList):
         return self.editor.model.current_line, row, column
 
     def close(self) -> None:
-        """Hides the completion list until the next word begins."""
+        """Hides the completion list, and keeps it hidden until another word begins."""
         if self._completions is not None:
             self._dismissed_position = (self.editor.model.cursor[0], self._completions.start)
         self._hide_list()
@@ -202,8 +205,8 @@ class CompletionPopup(RowList):
 def _is_suggestion_still_valid(
     chosen: Suggestion, answer: Completions, then: tuple[str, int, int], now: tuple[str, int, int]
 ) -> bool:
-    """Whether the suggestion starts with the text typed now and nothing else changed. `then`: the position of the
-    answer."""
+    """Returns whether a suggestion for an earlier text can still be inserted: since then only letters were typed at the
+    cursor, and the suggestion begins with them. `then` and `now` are the line, row and column of the cursor."""
     (line, row, column), (text, at, to) = then, now
     return (
         (at, text[: answer.start], text[to:]) == (row, line[: answer.start], line[column:])

@@ -9,7 +9,7 @@ SuggestionKind = Literal["command", "argument", "file", "folder", "symbol", "pat
 
 
 class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The text around the cursor for which completions are requested."""
+    """A request for completions: the cursor's line and position, and whether Tab was pressed."""
 
     line: str
     """The cursor's line."""
@@ -24,7 +24,7 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A completion that the user can choose."""
+    """A completion that the user can choose: the text to insert, and how the list shows it."""
 
     text: str
     """The text that is inserted."""
@@ -43,7 +43,8 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Completions(msgspec.Struct, frozen=True, kw_only=True):
-    """Suggestions for a part of the line, best first. A source may answer several times; the last answer counts."""
+    """A source's answer to a completion request: suggestions, best first, and the part of the line that they replace. A
+    source may answer several times; the last answer counts."""
 
     start: int
     end: int
@@ -53,10 +54,12 @@ class Completions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CompletionSource(Protocol):
-    """The protocol of completion sources."""
+    """The protocol of completion sources: objects that say which requests they handle and yield suggestions for
+    them."""
 
     def accepts(self, request: CompletionRequest) -> bool:
-        """Whether this source handles the request. Called at every key, so it must be cheap."""
+        """Returns whether this completion source handles the request. It is called at every key, so it must be
+        cheap."""
         ...
 
     def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]: ...

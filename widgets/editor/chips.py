@@ -1,7 +1,7 @@
-"""Chips: long pastes and images, each represented by one character of the text.
+"""Chips: long pastes and images, each represented by one character of the prompt's text.
 
 The characters come from the last private-use plane, which is stripped from foreign text, so pasted text cannot contain
-a chip. This module maps characters to contents."""
+a chip. This module maps the characters to the pastes and images."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -26,13 +26,13 @@ class ImageAttachment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PasteChip(msgspec.Struct, frozen=True, kw_only=True, tag="paste"):
-    """A long paste, represented by a chip."""
+    """A long pasted text that the editor shows as one label."""
 
     text: str
 
 
 class ImageChip(msgspec.Struct, frozen=True, kw_only=True, tag="image"):
-    """An image, represented by a chip."""
+    """An attached image that the editor shows as one label."""
 
     image: ImageAttachment
 
@@ -41,7 +41,7 @@ Chip = PasteChip | ImageChip
 
 
 class UnsentPrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """An unsent prompt with its chips: it is saved, and put back by `restore`."""
+    """The editor's content: its text and the pastes and images of its chips. It can be saved and restored."""
 
     text: str = ""
     chips: dict[str, Chip] = {}
@@ -54,7 +54,7 @@ class UnsentPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def draft_text_with_labels(draft: UnsentPrompt) -> str:
-    """Returns the draft's text with the chips' labels, as the editor shows it."""
+    """Returns the text of an unsent prompt with each chip replaced by its label, as the editor shows it."""
     chips = ChipTable()
     chips.chip_by_character = dict(draft.chips)
     return draft.text.translate(
@@ -78,7 +78,8 @@ class ChipTable:
         return char
 
     def adopt_chips(self, text: str, chips: dict[str, Chip]) -> str:
-        """Takes over text with chips of an earlier session; characters that are already in use are replaced."""
+        """Adds the chips of a text from an earlier session and returns the text: chip characters that are already in
+        use get new ones, and characters without a chip are removed."""
         renamed: dict[int, str] = {}
         for char, chip in chips.items():
             if self.chip_by_character.get(char, chip) == chip:
@@ -105,7 +106,8 @@ class ChipTable:
         }
 
     def chip_labels_in(self, text: str) -> dict[str, str]:
-        """Returns the label of each chip in a text, numbered by kind."""
+        """Returns the label of each chip character in a text: `[paste #1 …]` or `[image #1 …]`, numbered by kind, with
+        the size."""
         labels: dict[str, str] = {}
         pastes = images = 0
         for char, chip in self.chips_in(text).items():
@@ -121,7 +123,8 @@ class ChipTable:
         return labels
 
     def expand_chips(self, text: str) -> str:
-        """Returns the full text: pastes in full, images as their number."""
+        """Returns a prompt's text as it is sent: chips of pastes become the pasted text, chips of images `[image
+        #1]`."""
         used = self.chips_in(text)
         if not used:
             return text
@@ -139,7 +142,7 @@ class ChipTable:
 
 
 def strip_chips(text: str) -> str:
-    """Removes characters that represent chips from foreign text."""
+    """Removes the characters that represent chips from foreign text, so that it cannot fake a chip."""
     if text.isascii():
         return text
     return "".join(char for char in text if not is_chip(char))

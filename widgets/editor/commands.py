@@ -1,5 +1,5 @@
-"""Editing commands that keys run: moving, deleting, killing, chips. Each is a function over the
-model."""
+"""Editing commands that keys of the prompt editor run: moving, deleting, killing, chips. Each is a function over the
+editor's text model."""
 
 from collections.abc import Callable
 
@@ -36,7 +36,8 @@ def move_line_end(model: EditorModel) -> None:
 
 
 def jump_to_character(model: EditorModel, char: str, *, is_forward: bool) -> bool:
-    """Moves the cursor to the next or previous occurrence of a character, across lines."""
+    """Moves the cursor to the next or previous occurrence of a character, in this or another line; returns False if
+    there is none."""
     row, column = model.cursor
     rows = range(row, len(model.lines)) if is_forward else range(row, -1, -1)
     for at in rows:
@@ -52,7 +53,7 @@ def jump_to_character(model: EditorModel, char: str, *, is_forward: bool) -> boo
 
 
 def make_selecting_motion(move: Callable[[EditorModel], object]) -> Callable[[EditorModel], object]:
-    """Turns a motion into a command that selects the text it passes."""
+    """Returns a command that runs a cursor motion and selects the text it passes."""
 
     def make_selecting_motion(model: EditorModel) -> None:
         if model.selection_start is None:
@@ -63,7 +64,7 @@ def make_selecting_motion(move: Callable[[EditorModel], object]) -> Callable[[Ed
 
 
 def transpose_characters(model: EditorModel) -> None:
-    """Swaps the characters around the cursor; at the end of a line, the last two."""
+    """Swaps the characters before and after the cursor; at the end of a line, its last two characters."""
     row, column = model.cursor
     line = model.current_line
     middle = column if column < len(line) else grapheme_boundary_before(line, column)
@@ -95,7 +96,7 @@ def delete_forward(model: EditorModel) -> None:
 
 
 def kill_word_backward(model: EditorModel) -> None:
-    """Kills the selection, else the word before the cursor."""
+    """Moves the selection, or without one the word before the cursor, into the kill ring."""
     if (on := selection_range(model)) is not None:
         model.kill(*on, is_forward=True)
         return
@@ -107,7 +108,8 @@ def kill_word_forward(model: EditorModel) -> None:
 
 
 def kill_to_line_start(model: EditorModel) -> None:
-    """Kills to the start of the line; at the start, the line break before it."""
+    """Moves the text from the start of the line to the cursor into the kill ring; at the start of a line, the line
+    break before it."""
     row, column = model.cursor
     model.kill((row, 0) if column else _position_left(model), model.cursor, is_forward=False)
 
@@ -126,7 +128,7 @@ def insert_chip(model: EditorModel, chip: Chip) -> None:
 
 
 def expand_chip(model: EditorModel) -> bool:
-    """Replaces the paste chip at or before the cursor by its text."""
+    """Replaces the chip of a long paste at or before the cursor by its text; returns False if there is none."""
     row, column = model.cursor
     for at in (column, column - 1):
         char = model.current_line[at : at + 1]

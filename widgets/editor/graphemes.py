@@ -49,7 +49,8 @@ def line_graphemes(line: str) -> list[Grapheme]:
 
 
 def _add_graphemes(line: str, begin: int, stop: int, found: list[Grapheme]) -> None:
-    """Adds the graphemes of a part without chips and tabs, which never combine with neighbours."""
+    """Appends the graphemes of a part of a line that has no chips and tabs to `found`. Flags and skin tones are joined
+    with their neighbours."""
     if begin == stop:
         return
     flag_is_open = False
@@ -101,7 +102,8 @@ def snap_to_grapheme_boundary(line: str, at: int) -> int:
 
 
 def measure_graphemes(line: str, chip_cells: Callable[[str], int]) -> list[Grapheme]:
-    """Returns the graphemes with their actual widths, if the row begins at column 0."""
+    """Returns the graphemes of a line with their widths in cells, tabs and chips included, as if the line began at
+    column 0."""
     found: list[Grapheme] = []
     column = 0
     for start, end, cells in line_graphemes(line):

@@ -1,4 +1,5 @@
-"""The history of sent prompts, newest last, and the position in it. The application saves it."""
+"""The history of sent prompts, newest last, and the position of the user who browses it. The application saves the
+prompts."""
 
 from collections.abc import Iterable
 
@@ -8,8 +9,9 @@ MAX_HISTORY_PROMPTS = 1000
 
 
 class PromptHistory:
-    """The prompts that were sent, with a position. Going back saves the current draft; going forward past
-    the newest restores it."""
+    """The prompts that were sent, and which of them is shown.
+
+    Going back keeps the unsent prompt; going forward past the newest returns it."""
 
     def __init__(self, entries: Iterable[UnsentPrompt] = (), size: int = MAX_HISTORY_PROMPTS) -> None:
         self.max_prompts = size
@@ -17,7 +19,7 @@ class PromptHistory:
         self.replace(entries)
 
     def replace(self, entries: Iterable[UnsentPrompt]) -> None:
-        """Replaces all prompts, newest last, and moves to the end."""
+        """Replaces all prompts of the history by others, newest last, and ends browsing."""
         self.entries: list[UnsentPrompt] = []
         self._unsent_prompt = UnsentPrompt()
         self._position: int | None = None
@@ -37,7 +39,8 @@ class PromptHistory:
         del self.entries[: max(0, len(self.entries) - self.max_prompts)]
 
     def older_prompt(self, draft: UnsentPrompt) -> UnsentPrompt | None:
-        """Returns the next older prompt; `draft` is the editor's current content, which is kept."""
+        """Returns the next older prompt, None at the oldest; `draft` is the editor's current content, which is kept for
+        the way back."""
         if self._position is None:
             if not self.entries:
                 return None
@@ -49,7 +52,8 @@ class PromptHistory:
         return self.entries[self._position]
 
     def newer_prompt(self) -> UnsentPrompt | None:
-        """Returns the next newer prompt, or the kept draft after the newest."""
+        """Returns the next newer prompt of the history, or after the newest one the unsent prompt that was kept; None
+        if the user does not browse it."""
         if self._position is None:
             return None
         self._position += 1
@@ -59,5 +63,5 @@ class PromptHistory:
         return self._unsent_prompt
 
     def end_browsing(self) -> None:
-        """Ends browsing because the shown prompt was edited: it becomes the draft."""
+        """Ends browsing the history, because the shown prompt was edited and is now the unsent prompt."""
         self._position = None

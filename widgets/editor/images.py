@@ -12,7 +12,8 @@ _ORIENTATION_TAG = 0x112
 
 
 def read_image_file(path: Path) -> ImageAttachment | None:
-    """Returns the image file at a path; None if it is none. Reads from disk, so call it in a thread."""
+    """Returns the image in a file as an attachment, with its type and pixel size; None if the file is no image, too
+    large or unreadable. It reads from disk, so call it in a thread."""
     try:
         if not path.is_file():
             return None

@@ -7,7 +7,7 @@ from widgets.textual_internals import own_bindings
 
 
 def consume_event(event: events.Event) -> None:
-    """Stops the event: no other handler sees it."""
+    """Stops a key event, so that neither another widget nor Textual's default handles it."""
     event.stop()
     event.prevent_default()
 

@@ -1,4 +1,5 @@
-"""Keys of the prompt editor besides editing: sending, history, completion, moving through rows."""
+"""What the keys of the prompt editor do beyond changing text: sending, history, completion, moving through rows,
+jumps."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
@@ -17,7 +18,7 @@ JUMP_TO_CHARACTER_TEXT = "jump to character: "
 
 
 class CompletionList(Protocol):
-    """The interface of the completion list for the editor's keys."""
+    """The protocol through which the editor's keys use the completion list."""
 
     @property
     def is_open(self) -> bool: ...
@@ -41,7 +42,7 @@ class CompletionList(Protocol):
 
 
 class PromptKeyboard:
-    """Handles the keys of the prompt editor."""
+    """Carries out the keys of the prompt editor, and owns its vi mode."""
 
     def __init__(self, editor: "PromptEditor") -> None:
         self._editor = editor
@@ -54,7 +55,7 @@ class PromptKeyboard:
     # -- text ----------------------------------------------------------------------------------------------
 
     def type_character(self, character: str) -> None:
-        """Types a character, or jumps to it if a jump is pending."""
+        """Types a character into the prompt, or moves the cursor to it if a jump to a character is pending."""
         if self._is_jump_forward is None:
             self._editor.history.end_browsing()
             self._model.type_text(character)
@@ -65,7 +66,8 @@ class PromptKeyboard:
         self._editor.update_after_command()
 
     def run_motion(self, command: Callable[[EditorModel], object]) -> None:
-        """Runs a motion; it ends a selection, except in vi mode, where it extends the selection."""
+        """Runs a motion of the cursor; it ends a selection, except in vi's visual mode, where it extends the
+        selection."""
         if not self.vi.is_visual:
             self._model.selection_start = None
         command(self._model)
@@ -74,14 +76,15 @@ class PromptKeyboard:
     def run_selecting_motion(
         self, move: Callable[[EditorModel], object] | None = None, *, rows: int = 0
     ) -> None:
-        """Runs a motion that selects the text it passes; not in vi mode, which has visual modes for
-        that."""
+        """Moves the cursor and selects the text it passes. In vi's normal and visual mode it does nothing, because
+        these have other ways to select."""
         if not self.vi.has_letter_commands:
             commands.make_selecting_motion(move or (lambda _: self._surface.move_rows(rows)))(self._model)
             self._editor.update_after_command(keeps_goal=move is None)
 
     def run_edit(self, command: Callable[[EditorModel], object], *, needs_text: bool = False) -> None:
-        """Runs an edit. `needs_text`: in an empty editor the key does what the page binds to it."""
+        """Runs a command that changes the text. `needs_text`: in an empty editor the key does what the page binds to
+        it."""
         if needs_text and self._model.lines == [""]:
             raise SkipAction
         self._editor.history.end_browsing()
@@ -89,7 +92,7 @@ class PromptKeyboard:
         self._editor.update_after_command()
 
     def begin_jump(self, is_forward: bool) -> None:
-        """Waits for the character to jump to."""
+        """Makes the next typed character the target of a jump: the cursor moves to its next or previous occurrence."""
         self._is_jump_forward = is_forward
         self._surface.empty_editor_hint = JUMP_TO_CHARACTER_TEXT
         self._editor.refresh()

@@ -13,7 +13,7 @@ EditCommand = Callable[[EditorModel], object]
 
 
 class TextKey(Key[PromptKeyboard]):
-    """A key that affects only the text, so that single-line inputs have it too."""
+    """A key that affects only the text and the cursor, so that single-line inputs have it too."""
 
     def __init__(
         self,
@@ -26,7 +26,8 @@ class TextKey(Key[PromptKeyboard]):
         needs_text: bool = False,
         needs_text_in_line: bool = False,
     ) -> None:
-        """`needs_text`: in an empty editor the key keeps the meaning that the surrounding screen gives it."""
+        """Creates a key that runs an editing command. `moves`: the command is a cursor motion. `needs_text`: in an
+        empty editor the key keeps the meaning that the surrounding screen gives it."""
         self.command = command
         self.needs_text_in_line = needs_text or needs_text_in_line
         do = _make_motion_runner(command) if moves else _make_edit_runner(command, needs_text=needs_text)

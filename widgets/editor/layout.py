@@ -1,4 +1,4 @@
-"""Wraps lines into rows and converts between text positions and screen positions.
+"""Wraps the editor's lines into screen rows and converts between text positions and screen positions.
 
 Words wrap by grapheme; the last column is reserved for the caret, and a trailing space may hang into it. Pure."""
 
@@ -24,7 +24,7 @@ _get_start = attrgetter("start")
 
 
 class LayoutRow(NamedTuple):
-    """A row on the screen: a range of a line."""
+    """A row of the editor on the screen: the number of a line, and which characters of it are in the row."""
 
     line: int
     start: int
@@ -37,7 +37,8 @@ def _make_ascii_row_pattern(room: int) -> re.Pattern[str]:
 
 
 def wrap_line(line: str, room: int, chip_cells: Callable[[str], int]) -> list[CharacterRange]:
-    """Returns the ranges of a line that each fit `room` cells, not counting one trailing space."""
+    """Wraps a line of the editor: returns the range of characters in each row. A row fits `room` cells, not counting
+    one trailing space."""
     room = max(1, room)
     if line.isascii() and "\t" not in line:
         if len(line) <= room:
@@ -90,7 +91,8 @@ def _measure_grapheme(
 
 
 class TextLayout:
-    """The rows of a text at a width. Only changed lines are wrapped again."""
+    """The editor's text wrapped into screen rows of a given width. When the text changes, only changed lines are
+    wrapped again."""
 
     def __init__(self) -> None:
         self.row_count = 1
@@ -122,7 +124,7 @@ class TextLayout:
         self._lines = list(lines)
 
     def row(self, number: int) -> LayoutRow:
-        """Returns the range of text in a row."""
+        """Returns the line and the range of its characters that a screen row shows."""
         line = bisect_right(self._first_rows, number) - 1
         start, end = self._spans[line][number - self._first_rows[line]]
         return LayoutRow(line, start, end)

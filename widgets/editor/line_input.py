@@ -1,4 +1,5 @@
-"""A single-line input: the filter of a list, the answer to a question. It uses the editor's model and keys."""
+"""A single-line text input, such as the filter of a list or the answer to a question. It uses the prompt editor's text
+model and keys."""
 
 from typing import ClassVar
 
@@ -24,7 +25,7 @@ _KEY_BY_ID = {key.id: key for key in TEXT_EDITING_KEYS}
 
 
 class LineInput(Widget, can_focus=True):
-    """A single-line text input."""
+    """A single-line text input with the prompt editor's editing keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [key.binding for key in TEXT_EDITING_KEYS]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -66,7 +67,7 @@ class LineInput(Widget, can_focus=True):
         self._post_change()
 
     def clear(self) -> bool:
-        """Clears the text; returns False if it was empty."""
+        """Clears the text of the input; returns False if it was empty."""
         had_text = bool(self.text)
         self.set_text("")
         return had_text
@@ -92,7 +93,8 @@ class LineInput(Widget, can_focus=True):
         return "•" * len(text) if self.is_secret else text
 
     def _visible_part(self) -> tuple[str, int]:
-        """Returns the part of the text that fits, and the caret's cell in it."""
+        """Returns the text from the first visible character on, scrolled so that the caret is visible, and the caret's
+        cell in it."""
         room = max(1, self.size.width - cells(self.mark) - 1)
         text, at = self._displayed_text(), self.model.cursor[1]
         self._first_visible_cell = min(self._first_visible_cell, at)
@@ -156,7 +158,8 @@ class LineInput(Widget, can_focus=True):
             self.post_message(self.Changed(self, self.model.text))
 
     def action_do(self, id: str) -> None:
-        """Runs a text key of the editor."""
+        """Runs the editing key with this id on the input's text. Keys that have nothing to do there, such as in an
+        empty input, are left to the screen."""
         key = _KEY_BY_ID[id]
         if key.needs_text_in_line and not self.model.text:
             raise SkipAction  # the key keeps the meaning that the surrounding screen gives it

@@ -1,4 +1,4 @@
-"""The messages that the editor posts to the application."""
+"""The messages that the prompt editor posts to the application."""
 
 from textual.message import Message
 
@@ -6,8 +6,8 @@ from widgets.editor.chips import ImageAttachment, UnsentPrompt
 
 
 class PromptMessage(Message, namespace="prompt_editor"):
-    """Base of submitted prompts: `text` has pastes in full; `draft` is the editor's content, given back by
-    `restore`."""
+    """The base class of messages with a submitted prompt: its full `text` with all pastes, its images, and `draft`, the
+    editor's content, which `restore` shows again."""
 
     def __init__(self, text: str, attachments: tuple[ImageAttachment, ...], draft: UnsentPrompt) -> None:
         super().__init__()
@@ -17,15 +17,17 @@ class PromptMessage(Message, namespace="prompt_editor"):
 
 
 class Submitted(PromptMessage, namespace="prompt_editor"):
-    """Enter was pressed: send the text, or steer the running agent with it."""
+    """Message: Enter was pressed in the prompt editor. The application sends the prompt, or steers the running agent
+    with it."""
 
 
 class FollowUp(PromptMessage, namespace="prompt_editor"):
-    """Alt+Enter was pressed while the agent works: send the text when the agent is done."""
+    """Message: Alt+Enter was pressed while the agent works. The application sends the prompt when the agent is done."""
 
 
 class Changed(Message, namespace="prompt_editor"):
-    """The text changed. `text` has chips as single characters; `draft` is what the application saves."""
+    """Message: the prompt editor's text changed. In `text` each chip is one character; `draft` is what the application
+    saves."""
 
     def __init__(self, draft: UnsentPrompt) -> None:
         super().__init__()
@@ -37,7 +39,8 @@ class Changed(Message, namespace="prompt_editor"):
 
 
 class ExternalEditorRequested(Message, namespace="prompt_editor"):
-    """Asks for editing in an external editor; the result is passed to `set_text`."""
+    """Message: the user wants to edit the prompt in an external editor; the application passes the result to
+    `set_text`."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -45,11 +48,12 @@ class ExternalEditorRequested(Message, namespace="prompt_editor"):
 
 
 class ClipboardRequested(Message, namespace="prompt_editor"):
-    """Asks for the clipboard; the application answers with `paste` or `attach`."""
+    """Message: the user pastes the clipboard; the application reads it and answers with `paste` or `attach`."""
 
 
 class HistoryRequested(Message, namespace="prompt_editor"):
-    """Asks for a picker over `entries` (older prompts, newest first); the choice is passed to `restore`."""
+    """Message: the user wants to pick an older prompt from `entries` (newest first); the application passes the choice
+    to `restore`."""
 
     def __init__(self, entries: tuple[UnsentPrompt, ...]) -> None:
         super().__init__()

@@ -41,7 +41,7 @@ class KillRing:
         return self.entries[0] if self.entries else ""
 
     def rotate_entries(self) -> str:
-        """Moves the newest entry to the end, and returns the one that is newest then."""
+        """Moves the newest killed text to the end of the ring; returns the one that is newest then."""
         if self.entries:
             self.entries.append(self.entries.pop(0))
         return self.newest
@@ -120,7 +120,7 @@ class EditorModel:
 
     @property
     def before_cursor(self) -> str:
-        """The cursor's line up to the cursor."""
+        """Returns the part of the cursor's line before the cursor."""
         return self.current_line[: self.cursor[1]]
 
     def draft(self) -> UnsentPrompt:
@@ -140,7 +140,7 @@ class EditorModel:
         self._last_command_kind = "space" if is_space else "type"
 
     def insert(self, text: str) -> None:
-        """Inserts a text as one undo unit."""
+        """Inserts a text at the cursor, replacing the selection, as one undo unit."""
         if text:
             self.end_undo_run()
             start, end = selection_range(self) or (self.cursor, self.cursor)
@@ -156,7 +156,7 @@ class EditorModel:
         self.replace((0, 0), self.end_position, text)
 
     def reset(self, draft: UnsentPrompt | None = None) -> None:
-        """Replaces the text and clears the undo history: after sending, or for a restored draft."""
+        """Replaces the text and forgets the undo history: after a prompt was sent, or for a restored draft."""
         draft = draft or UnsentPrompt()
         self.chips.keep_only_chips_in("".join((*self.kill_ring.entries, *self.vi_register.text)))
         self.lines = self.chips.adopt_chips(draft.text, draft.chips).split("\n")
@@ -173,13 +173,14 @@ class EditorModel:
         self.set_text(self.chips.adopt_chips(draft.text, draft.chips))
 
     def erase(self, start: Position, end: Position) -> None:
-        """Deletes a range. Consecutive deletions form one undo unit."""
+        """Deletes a range of the text. Consecutive deletions are undone together."""
         if start != end:
             self._replace(start, end, "", joins=self._last_command_kind == "rub")
             self._last_command_kind = "rub"
 
     def kill(self, start: Position, end: Position, *, is_forward: bool) -> None:
-        """Deletes a range into the kill ring. Consecutive kills are joined."""
+        """Deletes a range of the text and stores it in the kill ring. Texts killed one after another become one
+        entry."""
         if start == end:
             return
         self.kill_ring.add_kill(
@@ -198,7 +199,8 @@ class EditorModel:
             self._last_command_kind = "yank"
 
     def yank_pop(self) -> None:
-        """Replaces the text yanked just before by the next older kill."""
+        """Replaces the text that was just yanked by the next older text of the kill ring; does nothing after any other
+        command."""
         if self._last_command_kind != "yank" or self._yanked_range is None:
             return
         start, end = self._yanked_range
@@ -209,7 +211,7 @@ class EditorModel:
     # -- undo ----------------------------------------------------------------------------------------------
 
     def set_undo_group(self, is_open: bool) -> None:
-        """Begins or ends a group of changes that one undo reverts together."""
+        """Begins or ends a group of text changes that one undo reverts together."""
         self._is_grouping, self._undo_group = is_open, None
         self.end_undo_run()
 
@@ -277,7 +279,7 @@ class EditorModel:
 
 
 def selection_range(model: EditorModel) -> tuple[Position, Position] | None:
-    """Returns the start and end of the selection; None without one."""
+    """Returns the start and end of the editor's selection, in text order; None without a selection."""
     if model.selection_start is None:
         return None
     start, end = sorted((model.selection_start, model.cursor))

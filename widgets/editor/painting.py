@@ -1,4 +1,4 @@
-"""Draws the editor: its upper and lower rule and the rows of its text."""
+"""Draws the rows of the prompt editor: the rule above, the wrapped text, and the rule below."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -71,7 +71,7 @@ class EditorStyles:
 
 
 class RuleText(NamedTuple):
-    """The text in one of the editor's rules."""
+    """The text in one of the two rules of the prompt editor: a mark, words, figures and key hints."""
 
     main_text: str = ""
     dimmed_figures: str = ""
@@ -95,7 +95,8 @@ def draw_editor_rule(
     char: str,
     status: Sequence[Segment] = (),
 ) -> Strip:
-    """Draws the row above or below the text: words, the status and the number of rows hidden beyond it."""
+    """Draws the rule above or below the prompt editor's text: words, key hints, mode and model, and how many rows of
+    text are hidden in that direction."""
     rule = look[key]
     line = RowBuilder(width, look.base)
     right = f" {arrow} {hidden} more " if hidden else ""
@@ -141,7 +142,8 @@ def _add_key_hints(
 def _add_mode_and_model(
     line: RowBuilder, look: EditorStyles, key: str, status: Sequence[Segment], width: int
 ) -> None:
-    """Adds the mode as a pill, the model, and the thinking level in its colour."""
+    """Adds the status segments to an editor's rule as far as they fit: the permission mode as a pill, the model, the
+    thinking level in its colour."""
     for number, segment in enumerate(fitting_segments(status, width - line.used - 2)):
         line.add(SEGMENT_GAP if number or line.used > MARK_COLUMN_CELLS else "")
         if segment.id == "permissions":
@@ -202,8 +204,8 @@ def _draw_row_text(
     caret: int,
     inside: range,
 ) -> None:
-    """Draws the text of a row. `inside`: the selected characters; a selected line break is shown as
-    one cell."""
+    """Draws the text of an editor row with its chips, tabs, selection and caret. `inside`: the indexes of the selected
+    characters; a selected line break is shown as one cell."""
     if caret < 0 and not inside and text.isascii() and "\t" not in text:
         line.add(text, style)
         return

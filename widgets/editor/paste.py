@@ -1,6 +1,6 @@
-"""Cleans pasted text: uniform line breaks, no control characters, escape sequences or chips.
+"""Cleans pasted text: uniform line breaks, no control characters, escape sequences or chip characters.
 
-Also recognises file paths that terminals paste when files are dropped on them, quoted or escaped."""
+It also recognises the file paths, quoted or escaped, that terminals paste when files are dropped on them."""
 
 import asyncio
 import shlex
@@ -48,12 +48,13 @@ async def clean_pasted_text_in_chunks(text: str, piece: int = 100_000) -> str:
 
 
 def is_long_paste(text: str, *, lines: int = MIN_PASTE_CHIP_LINES) -> bool:
-    """Whether a paste is shown as a chip."""
+    """Returns whether a pasted text is so long that the editor shows it as a chip."""
     return len(text) > MIN_PASTE_CHIP_CHARS or text.count("\n") >= lines
 
 
 def find_dropped_images(text: str) -> tuple[Path, ...]:
-    """Returns the paths if the text consists only of image paths; existence is not checked."""
+    """Returns the paths of image files if a pasted text consists only of such paths, otherwise nothing; whether the
+    files exist is not checked."""
     text = text.strip()
     if not text or len(text) > 10_000 or not text.lower().rstrip("'\"").endswith(IMAGE_SUFFIXES):
         return ()
@@ -88,6 +89,6 @@ def _parse_image_path(word: str) -> Path | None:
 
 
 def needs_space_before(text: str, before: str) -> bool:
-    """Returns whether a pasted path needs a space, because it follows a word directly."""
+    """Returns whether a space is inserted before a pasted path, because the cursor follows a word directly."""
     is_path = text.startswith(("/", "~/", "./", "../")) and "\n" not in text
     return is_path and bool(before) and (before[-1].isalnum() or before[-1] == "_")

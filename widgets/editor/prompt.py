@@ -1,4 +1,4 @@
-"""The prompt editor widget: it posts messages with the text; it knows no agent.
+"""The prompt editor widget: it posts messages with the text and knows no agent.
 
 The text is in `model`, key handling in `keyboard` and `commands`, drawing in `surface`, pasting in `paste`."""
 
@@ -74,7 +74,7 @@ class PromptEditor(Widget, can_focus=True):
 
     @property
     def text(self) -> str:
-        """The full text, with pastes expanded."""
+        """The full text of the prompt, in which chips of pastes are replaced by the pasted text."""
         return self.model.chips.expand_chips(self.model.text)
 
     @property
@@ -82,12 +82,13 @@ class PromptEditor(Widget, can_focus=True):
         return self.model.chips.images_in(self.model.text)
 
     def set_text(self, text: str) -> None:
-        """Replaces the text; undo restores the old one."""
+        """Replaces the prompt editor's text by a cleaned text; undo restores the old one."""
         self.model.set_text(clean_pasted_text(text))
         self.update_after_command()
 
     def restore(self, draft: UnsentPrompt) -> None:
-        """Shows a draft with its chips: a saved one, an older prompt, or a queued message."""
+        """Replaces the editor's content by a draft with its chips: a saved one, an older prompt, or a queued message.
+        Undo reverts that."""
         self.model.restore(draft)
         self.update_after_command()
 
@@ -96,14 +97,14 @@ class PromptEditor(Widget, can_focus=True):
         self.update_after_command()
 
     def replace(self, start: int, end: int, text: str) -> None:
-        """Replaces a part of the cursor's line, as one undo unit."""
+        """Replaces characters of the cursor's line by another text, as one undo unit."""
         row = self.model.cursor[0]
         self.model.replace((row, start), (row, end), text)
         self.update_after_command()
 
     def clear(self) -> bool:
-        """Clears the editor; returns False if it was empty. Undo and the history can restore the
-        draft."""
+        """Empties the editor and adds its content to the history; returns False if it was empty. Undo restores it
+        too."""
         if self.model.lines == [""]:
             return False
         self.history.add_prompt(self.model.draft())
@@ -112,7 +113,7 @@ class PromptEditor(Widget, can_focus=True):
         return True
 
     def reset(self, draft: UnsentPrompt | None = None) -> None:
-        """Replaces the content without undo history, optionally by a saved draft."""
+        """Replaces the editor's content by a draft, or empties it, and forgets the undo history."""
         self.model.reset(draft)
         self.keyboard.vi.start_new_prompt()
         self.update_after_command()
@@ -131,12 +132,13 @@ class PromptEditor(Widget, can_focus=True):
         self.update_after_command()
 
     def attach(self, image: ImageAttachment) -> None:
-        """Inserts an image as a chip."""
+        """Inserts an image at the cursor as a chip."""
         commands.insert_chip(self.model, ImageChip(image=image))
         self.update_after_command()
 
     def update_after_command(self, *, keeps_goal: bool = False) -> None:
-        """Called after each command: redraws, and posts a message if the text changed."""
+        """Updates the editor after a command: lays the text out again and posts `Changed` if it changed, otherwise only
+        scrolls to the cursor; then updates the completions."""
         if not keeps_goal:
             self.surface.reset_goal_column()
         if self.model.version == self._announced_version:
@@ -181,7 +183,7 @@ class PromptEditor(Widget, can_focus=True):
         self.surface.handle_event(event)
 
     def action_do(self, id: str) -> object:
-        """Runs a key of the table by its id."""
+        """Runs the entry of the editor's key table with this id."""
         return EDITOR_KEYS.run_key(id, self.keyboard)
 
     async def on_key(self, event: events.Key) -> None:

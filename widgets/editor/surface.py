@@ -1,4 +1,4 @@
-"""Draws the editor's visible rows between its two rules, and the caret."""
+"""Draws the visible part of the prompt editor: the rows of text between two rules, and the caret."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ from widgets.terminal import caret
 
 
 class EditorSurface:
-    """Lays out and draws the editor's text within its widget."""
+    """Lays out, scrolls and draws the prompt editor's text within its widget, and places the caret."""
 
     def __init__(self, widget: Widget, model: EditorModel, *, placeholder: str) -> None:
         self._widget = widget
@@ -49,7 +49,7 @@ class EditorSurface:
     # -- appearance ----------------------------------------------------------------------------------------
 
     def show_thinking_level(self, level: str) -> None:
-        """Sets the thinking level, which the rules show by their colour."""
+        """Sets the model's thinking level, which the editor's rules show by their colour."""
         self._thinking_level = level
         self._widget.refresh()
 
@@ -60,7 +60,7 @@ class EditorSurface:
             self._widget.refresh(Region(0, self._widget.size.height - 1, self._widget.size.width, 1))
 
     def show_rule_text(self, told: RuleText) -> None:
-        """Redraws only the upper rule with another text."""
+        """Sets the text in the rule above the editor and redraws only that row."""
         if told == self._rule_text:
             return
         is_mark_alone = (
@@ -75,21 +75,21 @@ class EditorSurface:
         return MARK_COLUMN_CELLS + self._padding_x
 
     def set_side_padding(self, columns: int) -> None:
-        """Sets the number of blank columns on both sides."""
+        """Sets the number of blank columns at both sides of the editor's text."""
         if columns != self._padding_x:
             self._padding_x = columns
             if self._widget.is_attached:
                 self.update_layout()
 
     def set_blinking(self, blinks: bool) -> None:
-        """Whether the terminal's cursor blinks at the caret."""
+        """Sets whether the terminal's cursor blinks at the editor's caret."""
         if blinks != self._is_caret_blinking:
             self._is_caret_blinking = blinks
             if self._widget.has_focus:
                 caret.show_terminal_cursor(self._widget, blinks=blinks, is_bar=self._is_caret_bar)
 
     def set_bar_caret(self, is_bar: bool) -> None:
-        """Sets the caret's shape: a bar between characters, or a block on one."""
+        """Sets the shape of the editor's caret: a bar between characters, or a block on one."""
         if is_bar != self._is_caret_bar:
             self._is_caret_bar = is_bar
             if self._widget.has_focus:
@@ -133,13 +133,14 @@ class EditorSurface:
         return self._layout.row_and_cell_of(self._model.cursor)[0] + 1 >= self._layout.row_count
 
     def position_at(self, offset: Offset) -> Position:
-        """Returns the text position under a cell of the widget."""
+        """Returns the text position under a cell of the editor widget, such as one that was clicked."""
         return self._layout.position_at(
             self._first_visible_row + offset.y - 1, max(0, offset.x - self._text_indent)
         )
 
     def move_rows(self, delta: int) -> None:
-        """Moves the cursor up or down; it returns to its column in rows that are long enough."""
+        """Moves the cursor up or down by screen rows; it keeps its column, and is at the row's end where a row is
+        shorter."""
         row, cell = self._layout.row_and_cell_of(self._model.cursor)
         goal = cell if self._goal_column is None else self._goal_column
         self._model.move_to(self._layout.position_at(row + delta, goal))
@@ -151,7 +152,7 @@ class EditorSurface:
     # -- visible rows --------------------------------------------------------------------------------------
 
     def update_layout(self) -> None:
-        """Lays out again after the text or the size changed."""
+        """Wraps the editor's text again after the text or the size changed, and scrolls to the cursor."""
         widget, chips = self._widget, self._model.chips
         labels = chips.chip_labels_in(self._model.text) if chips.chip_by_character else {}
         width = (widget.size.width or widget.app.size.width) - self._text_indent - self._padding_x - 1

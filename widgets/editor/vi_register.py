@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class ViRegister(NamedTuple):
-    """A text with the information whether it consists of whole lines."""
+    """The content of vi's register: a text, and whether it consists of whole lines."""
 
     text: str = ""
     is_linewise: bool = False

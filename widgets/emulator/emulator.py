@@ -39,7 +39,9 @@ _LINE_DRAWING_TABLE: Final = str.maketrans("`afgjklmnopqrstuvwxyz{|}~", "◆▒�
 
 
 class TerminalEmulator:
-    """Emulates a terminal. It may be fed from one thread and drawn from another."""
+    """Emulates a terminal for a program: takes its output and holds the resulting screen.
+
+    One thread may pass output while another draws the screen."""
 
     def __init__(self, columns: int, lines: int, *, reply: Callable[[bytes], None]) -> None:
         self._reply = reply
@@ -77,7 +79,7 @@ class TerminalEmulator:
             return min(self._grid.x, self._grid.column_count - 1), self._grid.y
 
     def styled_row_pieces(self, y: int) -> list[tuple[str, Style | None]]:
-        """Returns a row as pieces of one style each."""
+        """Returns a row of the emulated screen as pieces of text, each with one style."""
         with self._lock:
             if y >= self._grid.line_count:
                 return []
@@ -85,7 +87,7 @@ class TerminalEmulator:
             return list(_styled_pieces(row))
 
     def full_text(self) -> str:
-        """Returns all text including the scroll-back; wrapped lines are joined."""
+        """Returns all text of the emulated terminal with its scroll-back; wrapped lines are joined."""
         with self._lock:
             rows = [*self._scrollback, *self._main_grid.rows]
             if self.is_full_screen:
@@ -197,7 +199,7 @@ class TerminalEmulator:
             self._set_mode(final, numbers)
 
     def _move_cursor(self, final: str, numbers: list[int]) -> None:
-        """Moves the cursor; a missing number counts as 1."""
+        """Runs an escape sequence that moves the cursor; a missing number counts as 1."""
         grid, count = self._grid, max(1, numbers[0])
         match final:
             case "A":
@@ -222,7 +224,7 @@ class TerminalEmulator:
                 grid.move_to(column - 1, count - 1)
 
     def _change_content(self, final: str, how: int) -> None:
-        """Runs a terminal command that inserts, deletes, erases or scrolls."""
+        """Runs an escape sequence that inserts, deletes, erases, repeats or scrolls text."""
         grid, blank, count = self._grid, self._pen.blank_style, max(1, how)
         match final:
             case "J":
@@ -249,7 +251,8 @@ class TerminalEmulator:
                 grid.scroll_rows(count if final == "S" else -count, blank)
 
     def _set_mode(self, final: str, numbers: list[int]) -> None:
-        """Sets modes and answers queries."""
+        """Runs an escape sequence that sets a mode, saves or restores the cursor, sets the scrolling region, or asks
+        for an answer."""
         match final:
             case "s":
                 self._save_cursor()

@@ -35,7 +35,8 @@ _CONTROL_CHARACTER_BY_KEY: Final = {
 
 
 def encode_key(key: str, character: str | None, *, has_application_keys: bool) -> bytes:
-    """Returns the bytes for a key name (`ctrl+c`, `shift+up`); empty for a key that sends nothing."""
+    """Returns the bytes that a terminal sends for a key name (`ctrl+c`, `shift+up`); empty for a key that sends
+    nothing."""
     *given, name = key.split("+") if key != "+" else ["+"]
     modifiers = set(given)
     special = _encode_special_key(name, modifiers, has_application_keys=has_application_keys)
@@ -73,7 +74,8 @@ def _encode_special_key(name: str, modifiers: set[str], *, has_application_keys:
 
 
 def encode_paste(text: str, *, has_bracketed_paste: bool) -> bytes:
-    """Encodes pasted text; a closing bracket sequence inside the text is removed."""
+    """Returns the bytes that a terminal sends for a pasted text; an end mark of a bracketed paste inside the text is
+    removed."""
     text = text.replace("\x1b", "").replace("\r\n", "\r").replace("\n", "\r")
     data = text.encode("utf-8", "ignore")
     return b"\x1b[200~" + data + b"\x1b[201~" if has_bracketed_paste else data

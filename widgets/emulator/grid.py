@@ -14,7 +14,7 @@ _JOINING_CHARACTERS = "\u200d\ufe0e\ufe0f"
 
 
 class GridRow:
-    """A row of the screen: characters and styles by column."""
+    """A row of the emulated terminal's screen: a character and a style for each column."""
 
     __slots__ = ("chars", "is_wrapped", "styles")
 
@@ -41,7 +41,8 @@ class GridRow:
             self.is_wrapped = False
 
     def erase_cut_wide_character(self, column: int) -> None:
-        """Removes half of a wide character that a change up to or from `column` left behind."""
+        """Replaces half of a wide character by a space where a change before or from `column` on overwrote its other
+        half."""
         chars = self.chars
         if 0 < column < len(chars) and chars[column] == "" and not _is_wide_cluster(chars[column - 1]):
             chars[column] = " "
@@ -58,7 +59,7 @@ def _is_wide_cluster(cluster: str) -> bool:
 
 
 class TerminalGrid:
-    """A terminal screen with cursor and scrolling region."""
+    """The screen of an emulated terminal: rows of cells, the cursor and the scrolling region."""
 
     def __init__(
         self, columns: int, lines: int, on_scrolled: Callable[[GridRow], None] | None = None
@@ -138,7 +139,7 @@ class TerminalGrid:
         self.y = min(max(y, 0), self.line_count - 1)
 
     def move_by(self, columns: int, lines: int) -> None:
-        """Moves the cursor; it stops at the edge of the scrolling region if it starts inside."""
+        """Moves the terminal's cursor; it stops at the edge of the scrolling region if it started inside."""
         first = self.top if self.y >= self.top else 0
         last = self.bottom if self.y <= self.bottom else self.line_count - 1
         self.move_to(
@@ -167,7 +168,8 @@ class TerminalGrid:
             self.move_to(0, 0)
 
     def scroll_rows(self, count: int, style: Style | None = None) -> None:
-        """Scrolls up by `count` rows, down if it is negative."""
+        """Scrolls the scrolling region up by `count` rows, or down if it is negative; rows that leave a screen's top
+        are passed to the scroll-back."""
         for _ in range(min(abs(count), self.line_count)):
             if count > 0:
                 gone = self.rows.pop(self.top)
@@ -179,7 +181,8 @@ class TerminalGrid:
                 self.rows.insert(self.top, GridRow(self.column_count, style))
 
     def insert_lines(self, count: int, style: Style | None) -> None:
-        """Moves the lines below the cursor's row down, or up if `count` is negative."""
+        """Inserts blank lines at the cursor and moves those below down; a negative `count` deletes lines instead. Does
+        nothing outside the scrolling region."""
         if not self.top <= self.y <= self.bottom:
             return
         for _ in range(min(abs(count), self.line_count)):
@@ -210,7 +213,7 @@ class TerminalGrid:
         self.rows[self.y].erase_cells(start, min(start + count, self.column_count), style)
 
     def erase_line(self, how: int, style: Style | None) -> None:
-        """Erases from the cursor on (0), up to it (1), or the whole line (2)."""
+        """Erases in the cursor's row: from the cursor on (0), up to it (1), or the whole line (2)."""
         start = 0 if how else min(self.x, self.column_count - 1)
         end = min(self.x + 1, self.column_count) if how == 1 else self.column_count
         self.rows[self.y].erase_cells(start, end, style)
@@ -223,7 +226,8 @@ class TerminalGrid:
             row.erase_cells(0, self.column_count, style)
 
     def resize(self, columns: int, lines: int) -> None:
-        """Resizes; surplus rows are removed below the cursor first, then above it."""
+        """Changes the screen's size; surplus rows are removed below the cursor first, then at the top, into the
+        scroll-back."""
         for row in self.rows:
             row.resize(columns)
         spare = len(self.rows) - lines

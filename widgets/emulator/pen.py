@@ -29,7 +29,7 @@ _ATTRIBUTES_ENDED_BY_CODE = {
 
 
 class TextPen:
-    """The current text style, changed by SGR sequences."""
+    """The text style that an emulated terminal writes with, changed by SGR sequences."""
 
     def __init__(self) -> None:
         self._reset_style()
@@ -45,7 +45,7 @@ class TextPen:
 
     @property
     def blank_style(self) -> Style | None:
-        """The style of erased cells: only the background."""
+        """The style of cells that a terminal erases now: only the background colour."""
         return _make_style(None, self._background, frozenset())
 
     def copy(self) -> "TextPen":
@@ -58,7 +58,7 @@ class TextPen:
             at += self._apply_code(codes[at], codes[at + 1 :])
 
     def _apply_code(self, code: list[int], rest: list[list[int]]) -> int:
-        """Applies an SGR code; returns how many parameters it used."""
+        """Changes the style by one SGR code; returns how many of the sequence's parameters it used."""
         number = code[0]
         if number == 0:
             self._reset_style()

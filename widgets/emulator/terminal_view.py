@@ -24,7 +24,7 @@ TITLE_AND_HINT_ROWS = 2
 
 
 class TerminalView(Widget, can_focus=True):
-    """Draws an emulator's rows and sends every key to the program."""
+    """A widget that draws an emulated terminal and sends every key to its program."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class TerminalScreen(ModalScreen[None]):
             self._send_to_program(b"\x1b")
 
     def close(self) -> None:
-        """Closes the screen, at once or as soon as no other screen is above it."""
+        """Closes the screen after its program has ended: at once, or as soon as no other screen is above it."""
         self._has_program_ended = True
         if self.is_current:
             self.dismiss()

@@ -1,4 +1,5 @@
-"""An image ready to be shown: shared by the widgets that draw it and the terminal that may store it."""
+"""The data of an image that is ready to be shown, shared by the widgets that draw it and the terminal that may store
+it."""
 
 from typing import Literal
 
@@ -15,7 +16,8 @@ IMAGE_TOO_LARGE_TEXT = "too large to show"
 
 
 class DrawnImage(msgspec.Struct, eq=False):
-    """An image as half blocks, and in the terminal's protocol."""
+    """An image ready to be shown at one size: as half blocks, and how the terminal draws or stores it in its image
+    protocol."""
 
     pixels: PixelRows
     cache_key: tuple[object, ...]

@@ -1,6 +1,7 @@
-"""Decodes an image file and encodes its pixels for the terminal; bytes of the file itself are never sent.
+"""Decodes an image file and encodes its pixels for the terminal's image protocol; bytes of the file itself are never
+sent.
 
-The size of the result is bounded; an image that cannot be shown yields a reason instead. Run it in a thread."""
+The size of the result is bounded; an image that cannot be shown gives a reason instead. Run it in a thread."""
 
 import base64
 import io
@@ -19,7 +20,7 @@ IMAGE_UNREADABLE_TEXT = "cannot be read"
 
 
 class CellBox(NamedTuple):
-    """The cells that an image fills, and the size of a cell in pixels."""
+    """The columns and rows that an image fills, and the size of a cell in pixels."""
 
     columns: int
     rows: int
@@ -28,7 +29,7 @@ class CellBox(NamedTuple):
 
 
 class ImageDrawing(NamedTuple):
-    """An image as half blocks and in the terminal's protocol."""
+    """An image encoded at one size: its pixels as half blocks, and its data in the terminal's protocol."""
 
     pixels: PixelRows
     data: str = ""
@@ -37,7 +38,8 @@ class ImageDrawing(NamedTuple):
 
 
 def draw_image_data(data: str, box: CellBox, protocol: ImageProtocol) -> ImageDrawing | str:
-    """Returns the drawing, or the reason why there is none."""
+    """Decodes a base64 image and scales it to a box of cells; returns its drawing for the given protocol, or the reason
+    why it cannot be shown."""
     if len(data) > MAX_BASE64_CHARS:
         return IMAGE_TOO_LARGE_TEXT
     from PIL import Image, ImageOps  # noqa: PLC0415  (at the first image)

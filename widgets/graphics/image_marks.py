@@ -1,4 +1,4 @@
-"""Marks the cells of an image, so that the output stage recognises them in a row."""
+"""Marks the cells that show an image with a style, so that the code which writes rows to the terminal finds them."""
 
 from rich.color import Color, ColorType
 from rich.color_triplet import ColorTriplet
@@ -8,17 +8,19 @@ _MARK_META_KEY = "image"
 
 
 def make_palette_colour(number: int) -> Color:
-    """Returns a palette colour that encodes an image id; no filter may change it."""
+    """Returns the 8-bit palette colour of a number, by which cells encode the id of an image; Textual's colour filters
+    leave it as it is."""
     return Color(f"color({number})", ColorType.EIGHT_BIT, number, ColorTriplet(number, number, number))
 
 
 def make_image_mark_style(mark: str) -> Style:
-    """Returns the style that marks a cell as part of an image; `mark` is `TOKEN.ROW`."""
+    """Returns the style that marks a cell as part of an image; `mark` is `TOKEN.ROW`: the image's token and the row of
+    the image."""
     return Style(meta={_MARK_META_KEY: mark})
 
 
 def read_image_mark(style: Style | None) -> tuple[int, int] | None:
-    """Returns the token and row of an image's cell; None for other cells."""
+    """Returns the image's token and the row of the image that a cell's style names; None for cells without an image."""
     mark = style.meta.get(_MARK_META_KEY) if style is not None else None
     if mark is None:
         return None

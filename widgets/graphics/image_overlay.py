@@ -23,7 +23,7 @@ _MAX_CACHED_IMAGE_STRIPS = 512
 
 
 class ImagePlace(NamedTuple):
-    """The position of an image on the screen."""
+    """An image's position on the screen: its token and its upper left cell."""
 
     token: int
     x: int
@@ -31,7 +31,7 @@ class ImagePlace(NamedTuple):
 
 
 class _ImageCells(NamedTuple):
-    """Cells of a screen row that show a row of an image."""
+    """A range of cells in a screen row that shows one row of an image."""
 
     token: int
     row: int
@@ -40,7 +40,7 @@ class _ImageCells(NamedTuple):
 
 
 class ImageOverlay:
-    """Tracks and draws the images over cells of one terminal."""
+    """Draws and removes the images of one terminal that lie over cells."""
 
     def __init__(
         self,
@@ -48,7 +48,8 @@ class ImageOverlay:
         write: Callable[[str], None],
         lines: Callable[[], int],
     ) -> None:
-        """`image_of`: returns the image of a token if it is still valid. `lines`: the terminal's height."""
+        """Creates the overlay of a terminal. `image_of`: returns the image of a token if it is still valid. `lines`:
+        returns the terminal's height."""
         self._image_of = image_of
         self._write = write
         self._terminal_height = lines
@@ -71,7 +72,8 @@ class ImageOverlay:
         )
 
     def clear_before_write(self, rows: dict[int, WrittenRow], wanted: dict[int, list[WrittenRun]]) -> str:
-        """Removes images whose cells are about to be overwritten; their other cells are sent again."""
+        """Returns the output that removes the images whose cells are about to be overwritten; their other cells are
+        added to those to be sent."""
         out: list[str] = []
         for place, image in tuple(self._drawn_images.items()):
             if not image.is_drawn_over_cells or self._is_overwritten(place, image, rows, wanted):
@@ -118,7 +120,8 @@ class ImageOverlay:
         return out
 
     def schedule_drawing(self, rows: dict[int, WrittenRow]) -> None:
-        """Called after a frame: draws images that have been fully visible for a while."""
+        """Called after each frame: finds the fully visible images, and starts the timer after which those not drawn yet
+        are drawn, if they do not move."""
         seen = set(self._find_fully_visible_images(rows)) if self.is_used else set[ImagePlace]()
         if seen == self._visible_places:
             return
@@ -191,7 +194,7 @@ class ImageOverlay:
 def _request_cells_again(
     place: ImagePlace, image: DrawnImage, rows: dict[int, WrittenRow], wanted: dict[int, list[WrittenRun]]
 ) -> None:
-    """Requests the cells below a removed image to be sent before other output."""
+    """Adds the cells that a removed image covered to the cells to be sent, before other output of their row."""
     for y in range(place.y, place.y + image.rows):
         row = rows.get(y, {})
         runs = wanted.setdefault(y, [])

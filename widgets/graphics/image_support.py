@@ -26,7 +26,7 @@ _MAX_IMAGE_FAILURES = 3
 
 
 class ImageSupport:
-    """The image protocol and cell size of one terminal."""
+    """What one terminal supports: the image protocol to use, and the size of a cell."""
 
     def __init__(
         self,
@@ -62,7 +62,8 @@ class ImageSupport:
                 return self.setting
 
     def _tmux_protocol(self) -> ImageProtocol:
-        """Returns the protocol under tmux: cell placeholders, or sixel if tmux was built with it."""
+        """Returns the image protocol to use under tmux: kitty's placeholder cells if tmux passes sequences to a
+        terminal that has them, sixel if the setting says so, otherwise half blocks."""
         if self.setting == "sixel":
             return "sixel"
         pane = self._tmux_pane
@@ -83,7 +84,8 @@ class ImageSupport:
 
     @property
     def image_id_family(self) -> int:
-        """The high byte of kitty's image ids, so that panes of one tmux do not collide."""
+        """The high byte of all image ids of this process in kitty's protocol; it differs between the panes of one
+        tmux."""
         pane = self._env.get("TMUX_PANE", "")[1:]
         return (
             1 + int(pane) % (_DEFAULT_IMAGE_ID_FAMILY - 2)
@@ -92,7 +94,8 @@ class ImageSupport:
         )
 
     def terminal_queries(self) -> str:
-        """Returns the queries for a terminal that is used without tmux."""
+        """Returns the escape sequences that ask a terminal without tmux about images; empty if images are off or the
+        terminal would print them."""
         is_wanted = self.setting != "blocks" and "NO_COLOR" not in self._env
         return (
             terminal_replies.all_support_queries()
@@ -101,7 +104,8 @@ class ImageSupport:
         )
 
     def record_reply(self, answer: str) -> bool:
-        """Records a reply; returns whether it is the first sign that the terminal supports kitty's protocol."""
+        """Records a terminal's reply about images; returns whether it is the first sign that the terminal supports
+        kitty's protocol."""
         before = self._features
         self._features = before.with_reply(answer)
         return self._features.has_kitty and not before.has_kitty
@@ -110,7 +114,8 @@ class ImageSupport:
         self._failures += 1
 
     async def query_tmux(self, send: Callable[[str], None]) -> bool:
-        """Returns whether tmux now passes sequences to the terminal; while the pane is hidden, they are lost."""
+        """Asks tmux about this pane, and through it the terminal about images. Returns whether sequences for images
+        reach the terminal now; while the pane is hidden, they are lost."""
         program = self._find_program("tmux") if self.setting in ("auto", "kitty") else None
         if program is None:
             return False
@@ -126,7 +131,7 @@ class ImageSupport:
 
     @property
     def is_pane_in_front(self) -> bool:
-        """Whether the terminal's replies reach this pane, as of the last query."""
+        """Whether this tmux pane is active, so that the terminal's replies reach it, as of the last query of tmux."""
         return self._tmux_pane is not None and self._tmux_pane.is_in_front
 
     def wrap_for_tmux(self, sequence: str) -> str:

@@ -31,13 +31,14 @@ unchanged."""
 
 
 def make_image_id(family: int, colour: int) -> int:
-    """Returns an image's id. Its high byte, the family, separates two programs on one terminal."""
+    """Returns the id of an image in kitty's protocol. Its high byte, the family, separates two programs on one
+    terminal."""
     return family << 24 | colour
 
 
 def make_placeholder_cells(number: int, row: int, columns: int) -> str:
-    """Returns the placeholder cells for one row of an image; their colour has to encode the rest of
-    its id."""
+    """Returns the placeholder characters for one row of an image in kitty's protocol; their colour has to encode the
+    rest of the image's id."""
     ends = _ROW_COLUMN_MARKS[number >> 24]
     return "".join(
         f"{PLACEHOLDER_CHARACTER}{_ROW_COLUMN_MARKS[row]}{_ROW_COLUMN_MARKS[column]}{ends}"
@@ -46,17 +47,16 @@ def make_placeholder_cells(number: int, row: int, columns: int) -> str:
 
 
 def kitty_support_query(number: int) -> str:
-    """Returns a query whether images are supported: one pixel that is not stored."""
+    """Returns the sequence that asks whether a terminal supports kitty's image protocol: an image of one pixel that is
+    not stored."""
     return f"\x1b_Gi={number},s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
 
 
 def image_transmission_sequences(
     number: int, png: str, columns: int, rows: int, *, has_cells: bool, is_answered: bool = False
 ) -> Iterator[str]:
-    """Yields the sequences that send an image in base64. For placeholder cells, its size in cells is
-    sent too.
-
-    The terminal reports failures; success only if `is_answered`."""
+    """Yields the sequences that send an image in base64 to the terminal, which stores it. For placeholder cells its
+    size in cells is sent too. The terminal always reports failures, and success only if `is_answered`."""
     how = f"a=T,U=1,c={columns},r={rows}" if has_cells else "a=t"
     quiet = 0 if is_answered else 1
     for at in range(0, len(png), _TRANSMITTED_CHUNK_CHARS):
@@ -66,7 +66,7 @@ def image_transmission_sequences(
 
 
 def show_placement_sequence(number: int, place: int, columns: int, rows: int) -> str:
-    """Returns the sequence that shows the image at the cursor, without moving the cursor."""
+    """Returns the sequence that shows a stored image at the cursor, without moving the cursor."""
     return f"\x1b_Ga=p,i={number},p={place},c={columns},r={rows},C=1,q=2\x1b\\"
 
 
@@ -75,7 +75,7 @@ def remove_placement_sequence(number: int, place: int) -> str:
 
 
 def delete_image_sequence(number: int) -> str:
-    """Returns the sequence that deletes an image everywhere, with its data."""
+    """Returns the sequence that deletes a stored image from the terminal, everywhere it is shown."""
     return f"\x1b_Ga=d,d=I,i={number},q=2\x1b\\"
 
 

@@ -16,8 +16,8 @@ _TRANSPARENT_INDEX = 255
 
 
 def encode_sixel(image: "Image") -> str:
-    """Encodes an image with transparency. Its height should be a multiple of six, or it would cover
-    other cells."""
+    """Encodes an image with transparency as a sixel sequence. Its height should be a multiple of six, or it would cover
+    cells below."""
     width, height = image.size
     is_clear = image.getchannel("A").point([255] * 128 + [0] * 128)
     flat = image.convert("RGB").quantize(MAX_SIXEL_COLOURS)

@@ -28,14 +28,15 @@ _IMAGE_ARRIVAL_TIMEOUT = 2.0
 
 
 class ImageWatcher(Protocol):
-    """The protocol of objects that are notified when images must be drawn again."""
+    """The protocol of objects that draw images and are notified when they must be drawn again."""
 
     def images_changed(self) -> None:
-        """Called when the terminal can show other images than before, or has lost its stored images."""
+        """Called when the terminal can show images in another way than before, or has lost its stored images."""
 
 
 def terminal_images_of_app(app: App[object]) -> "TerminalImages":
-    """Returns an application's images; one without a terminal shows half blocks."""
+    """Returns the images of an application's terminal; an application without a terminal gets some that show half
+    blocks."""
     images = getattr(app, "images", None)
     return images if isinstance(images, TerminalImages) else TerminalImages(print, ImageSupport("blocks"))
 
@@ -46,8 +47,8 @@ class TerminalImages:
     def __init__(
         self, write: Callable[[str], None], ability: ImageSupport, *, lines: Callable[[], int] = lambda: 0
     ) -> None:
-        """`write` sends a sequence to the terminal after the current frame. `lines`: the terminal's
-        height."""
+        """Creates the images of a terminal. `write` sends a sequence to the terminal after the current frame. `lines`
+        returns the terminal's height."""
         self._write = write
         self._image_support = ability
         self._watchers: WeakSet[ImageWatcher] = WeakSet()
@@ -65,7 +66,8 @@ class TerminalImages:
     # -- setting, replies and lifecycle --------------------------------------------------------------------
 
     def apply_setting(self, setting: ImageSetting) -> None:
-        """Applies the setting to new images and those on the screen."""
+        """Applies the setting for the image protocol: to new images, and to those on the screen, which are drawn
+        again."""
         if setting != self._image_support.setting:
             before = self._image_support.protocol
             self._image_support.setting = setting
@@ -73,7 +75,8 @@ class TerminalImages:
             self._write(self._start_queries())
 
     def handle_reply(self, answer: str) -> None:
-        """Processes a reply of the terminal."""
+        """Processes a terminal's reply about images: whether a sent image arrived or was refused, or what the terminal
+        supports."""
         if self._is_terminal_left:
             return
         before = self._image_support.protocol
@@ -87,20 +90,21 @@ class TerminalImages:
         self._change_protocol(before)
 
     def begin_terminal_use(self) -> str:
-        """Called when bayou takes the terminal; returns the queries to send."""
+        """Called when bayou takes the terminal; returns the queries about images to send."""
         if self._is_terminal_left:
             self._is_terminal_left = False
             asyncio.get_running_loop().call_soon(self.retry_images)
         return self._start_queries()
 
     def end_terminal_use(self) -> str:
-        """Called before the shell gets the terminal; returns sequences that delete all images."""
+        """Called before the shell gets the terminal; returns the sequences that delete all of bayou's images."""
         self._is_terminal_left = True
         return self.overlay.remove_all_images() + self._delete_all_images()
 
     @property
     def needs_retry(self) -> bool:
-        """Whether images fell back to half blocks because the tmux pane was hidden."""
+        """Whether some images are shown as half blocks only because the tmux pane was hidden or tmux did not pass them
+        on."""
         return bool(self._images_to_retry)
 
     def retry_images(self) -> None:
@@ -111,7 +115,7 @@ class TerminalImages:
         self._notify_watchers()
 
     def add_watcher(self, watcher: ImageWatcher) -> None:
-        """Notifies the watcher of changes as long as it exists."""
+        """Registers an object that is notified when images change, as long as it exists."""
         self._watchers.add(watcher)
 
     def _notify_watchers(self) -> None:
@@ -119,7 +123,7 @@ class TerminalImages:
             watcher.images_changed()
 
     def _change_protocol(self, before: ImageProtocol) -> None:
-        """Deletes all images if the protocol changed, and notifies the watchers so that visible
+        """After a change of the image protocol, deletes all stored images and notifies the watchers, so that visible
         images are drawn again."""
         if self._image_support.protocol != before:
             self._write(self._delete_all_images())
@@ -140,8 +144,8 @@ class TerminalImages:
     # -- creating, sending, caching ------------------------------------------------------------------------
 
     async def draw_image(self, data: str, columns: int, rows: int) -> DrawnImage | str:
-        """Returns an image drawn for the given number of cells, or the reason why it cannot be shown. `data` is
-        base64."""
+        """Draws an image for the given number of cells and sends it to the terminal; returns it, or the reason why it
+        cannot be shown. `data` is base64."""
         from widgets.graphics.image_drawing import CellBox, draw_image_data  # noqa: PLC0415  (at the first image)
 
         async with self._drawing_slot:
@@ -165,7 +169,8 @@ class TerminalImages:
                 return image
 
     def cached_image(self, data: str, columns: int, rows: int) -> DrawnImage | None:
-        """Returns a cached image that needs neither drawing nor sending."""
+        """Returns the image drawn earlier for the same data, size and protocol, which then counts as recently used;
+        None if it is not cached."""
         image = self._cached_images.get(
             _image_cache_key(data, columns, rows, self._image_support.protocol, self._image_support.cell_size)
         )
@@ -179,8 +184,8 @@ class TerminalImages:
             self._cached_images.move_to_end(image.cache_key)
 
     async def _send_image(self, image: DrawnImage, made: "ImageDrawing", protocol: ImageProtocol) -> bool:
-        """Sends an image; returns whether it can be shown. Images over cells are sent when they are
-        drawn."""
+        """Sends a drawn image to the terminal, unless its protocol sends it at each drawing; returns whether it can be
+        shown."""
         is_in_tmux = self._image_support.is_in_tmux and protocol == "kitty"
         is_reached = not is_in_tmux or await self._query_tmux()
         if self._is_terminal_left or not is_reached:
@@ -209,8 +214,8 @@ class TerminalImages:
         return True
 
     async def _is_arrival_confirmed(self, number: int) -> bool:
-        """Returns whether the terminal confirmed an image, since tmux drops some output while it
-        redraws."""
+        """Waits for the terminal's reply about a sent image; returns False if it reports a failure or none comes in
+        time, since tmux drops some output while it redraws."""
         answer = self._unconfirmed_images[number] = asyncio.get_running_loop().create_future()
         try:
             return await asyncio.wait_for(answer, _IMAGE_ARRIVAL_TIMEOUT)
@@ -236,8 +241,8 @@ class TerminalImages:
         return next((image for image in self._cached_images.values() if image.overlay_token == token), None)
 
     def _handle_refusal(self, number: int) -> None:
-        """Handles an image that the terminal could not show: it becomes half blocks, and after some
-        failures all do."""
+        """Shows an image as half blocks that the terminal could not show; after some such failures all images are shown
+        so."""
         for image in self._cached_images.values():
             if image.kitty_id == number and not image.is_refused:
                 image.is_refused = True

@@ -1,4 +1,5 @@
-"""Queries about image support, and the terminal's replies. `terminal.input_splitter` separates them from keys."""
+"""The queries that ask a terminal about images, and the parsing of its replies. `terminal.input_splitter` separates
+replies from keys."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -22,7 +23,7 @@ _INLINE_FILE_TERMINALS = ("iterm2", "wezterm", "mintty")
 
 
 class TerminalFeatures(NamedTuple):
-    """The terminal's image support according to its replies so far."""
+    """What a terminal said about itself and its support for images, collected from its replies."""
 
     name: str = ""
     has_kitty: bool = False
@@ -61,18 +62,19 @@ class TerminalFeatures(NamedTuple):
 
 
 def _check_cell_size(width: int, height: int) -> tuple[int, int] | None:
-    """Returns a cell size if it is plausible; terminals may report anything."""
+    """Returns a reported cell size in pixels if it is plausible, otherwise None; terminals may report anything."""
     return (width, height) if 2 <= width <= 100 and 4 <= height <= 200 else None
 
 
 def parse_image_reply(answer: str) -> tuple[int, bool]:
-    """Returns the id of a transmitted image and whether it can be shown; id 0 if the reply is about something else."""
+    """Returns the id of the sent image that a terminal's reply is about, and whether it can be shown; id 0 if the reply
+    is about something else."""
     found = _KITTY_REPLY_PATTERN.fullmatch(answer)
     return (int(found[1]), found[2] == "OK") if found and len(found[1]) < 12 else (0, False)
 
 
 def can_query_terminal(env: Mapping[str, str]) -> bool:
-    """Whether queries are safe: some terminals would print them as text."""
+    """Returns whether a terminal can be asked about images: some would print the queries as text."""
     is_mute = (
         env.get("TERM", "") in ("", *_TERMINALS_WITHOUT_QUERIES)
         or env.get("TERM_PROGRAM") == "Apple_Terminal"
@@ -83,6 +85,6 @@ def can_query_terminal(env: Mapping[str, str]) -> bool:
 
 
 def all_support_queries() -> str:
-    """Returns all queries; the last one is answered by every terminal."""
+    """Returns the sequences that ask a terminal about images; every terminal answers the last one."""
     size = "\x1b[16t\x1b]1337;ReportCellSize\x1b\\"
     return kitty.kitty_support_query(QUERY_IMAGE_ID) + "\x1b[>0q" + size + "\x1b[c"

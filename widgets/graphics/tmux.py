@@ -13,7 +13,7 @@ _VARIABLES_PASSED_TO_TMUX = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TERM
 
 
 class TmuxPane(NamedTuple):
-    """The state of a tmux pane."""
+    """What tmux says about a pane: whether it is active and visible, and whether sequences pass through it."""
 
     is_in_front: bool
     """Whether this pane is active: replies of the terminal go to the active pane."""
@@ -29,7 +29,8 @@ NO_TMUX_PANE = TmuxPane(is_in_front=False, is_visible=False, passes_sequences=Fa
 
 
 def query_tmux_pane(program: str, pane: str, env: Mapping[str, str]) -> TmuxPane:
-    """Asks tmux about a pane. Takes some milliseconds, so call it in a thread."""
+    """Runs tmux to get the state of a pane; returns a pane that passes nothing if that fails. It takes some
+    milliseconds, so call it in a thread."""
     words = [program, "display-message", "-p", *(("-t", pane) if pane else ()), _TMUX_PANE_FORMAT]
     try:
         said = subprocess.run(

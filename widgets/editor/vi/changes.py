@@ -1,4 +1,4 @@
-"""vi's operators and commands that change text: functions over the model."""
+"""vi's operators and its commands that change text: functions over the editor's text model."""
 
 import re
 
@@ -14,7 +14,8 @@ _MAX_PUT_CHARS = 1_000_000
 
 
 def run_operator(model: EditorModel, verb: str, on: TextRange) -> None:
-    """Runs an operator on a range; the cursor moves where vi leaves it."""
+    """Runs a vi operator (yank, delete, change, indent, change of case) on a range of the text; the cursor moves where
+    vi leaves it."""
     match verb:
         case "y":
             _copy_to_register(model, on)
@@ -103,7 +104,8 @@ def put_register_text(model: EditorModel, kept: ViRegister, count: int, *, is_af
 
 
 def put_over_selection(model: EditorModel, kept: ViRegister, on: TextRange, count: int) -> None:
-    """Replaces the selection, which goes into the register as if deleted."""
+    """Replaces the selected text by the content of vi's register, `count` times; the replaced text goes into the
+    register."""
     _copy_to_register(model, on)
     text = "\n".join([kept.text] * count) if kept.is_linewise else kept.text * count
     if kept.is_linewise and not on.is_linewise:
@@ -121,7 +123,8 @@ def put_over_selection(model: EditorModel, kept: ViRegister, on: TextRange, coun
 
 
 def replace_chars(model: EditorModel, char: str, count: int) -> bool:
-    """Replaces characters (`r`); returns False if the line has too few."""
+    """Replaces `count` characters from the cursor on by one character (vi's `r`); returns False if the line has too
+    few."""
     row, column = model.cursor
     line = model.lines[row]
     end = column
@@ -138,7 +141,7 @@ def replace_chars(model: EditorModel, char: str, count: int) -> bool:
 
 
 def replace_selected_chars(model: EditorModel, on: TextRange, char: str) -> None:
-    """Replaces every character but line breaks (`r` in visual mode)."""
+    """Replaces every selected character except line breaks by one character (vi's `r` in visual mode)."""
     text = text_between(model.lines, on.start, on.end)
     pieces: list[str] = []
     for line in text.split("\n"):
@@ -152,7 +155,7 @@ def replace_selected_chars(model: EditorModel, on: TextRange, char: str) -> None
 
 
 def swap_case(model: EditorModel, count: int) -> None:
-    """Swaps the case of some characters (`~`) and moves past them."""
+    """Swaps the case of `count` characters from the cursor on (vi's `~`) and moves the cursor past them."""
     row, column = model.cursor
     line = model.lines[row]
     end = column
@@ -163,7 +166,7 @@ def swap_case(model: EditorModel, count: int) -> None:
 
 
 def join_lines(model: EditorModel, first: int, last: int, *, has_blank: bool) -> bool:
-    """Joins lines (`J`, `gJ`); returns False if there is no line below."""
+    """Joins consecutive lines into one (vi's `J` and `gJ`); returns False if there is no line below."""
     last = min(last, len(model.lines) - 1)
     if last <= first:
         return False
@@ -184,7 +187,7 @@ def join_lines(model: EditorModel, first: int, last: int, *, has_blank: bool) ->
 
 
 def open_line(model: EditorModel, *, is_below: bool) -> None:
-    """Inserts a line below or above (`o`, `O`) and moves the cursor to it."""
+    """Inserts an empty line below or above the cursor's line (vi's `o` and `O`) and moves the cursor to it."""
     row = model.cursor[0]
     if is_below:
         end: Position = (row, len(model.lines[row]))

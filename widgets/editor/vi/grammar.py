@@ -1,4 +1,6 @@
-"""Parses vi commands while they are typed: count, operator, motion. Pure: keys in, one command out."""
+"""Parses vi commands while they are typed: count, operator, motion.
+
+Pure: it gets the keys typed so far and returns the command, or whether more keys are needed."""
 
 from typing import Literal
 
@@ -21,7 +23,7 @@ EXPANSION_BY_SHORTHAND = {"x": "dl", "X": "dh", "s": "cl", "D": "d$", "C": "c$",
 
 
 class ViCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """A parsed vi command."""
+    """A complete vi command: operator or other verb, motion, character and count."""
 
     verb: str = ""
     """An operator or another command; empty for a motion alone."""
@@ -47,8 +49,8 @@ _MAX_COMMAND_COUNT = 9_999
 
 
 def parse_vi_keys(keys: str, *, is_visual: bool = False) -> ViCommand | ViParseState:
-    """Parses keys. In visual mode an operator is complete by itself, and `i` and `a` begin a text
-    object."""
+    """Parses the keys typed so far as a vi command; returns it, or what an incomplete or impossible command needs next.
+    In visual mode an operator is complete by itself, and `i` and `a` begin a text object."""
     count, rest = _parse_count(keys)
     if not rest:
         return "open"
@@ -120,7 +122,8 @@ def _multiply_counts(one: int, other: int) -> int:
 
 
 def _split_first_command(keys: str) -> tuple[str | None, str]:
-    """Returns the first command of the keys and the rest; None while a `g` needs another key."""
+    """Splits vi keys into the first command (`d`, `gg`) and the rest; the command is None while a `g` needs another
+    key."""
     if keys[0] != "g":
         return keys[0], keys[1:]
     return (keys[:2], keys[2:]) if len(keys) > 1 else (None, "")

@@ -1,5 +1,5 @@
-"""Key handling of the editor in vi mode: it selects the mode that gets a key, and runs commands
-that leave the text."""
+"""The prompt editor's key handling in vi mode: passes keys to the current mode, and runs commands that concern more
+than the text, such as older prompts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ViKeyboard:
 
     @property
     def has_letter_commands(self) -> bool:
-        """Whether letters are commands, as in normal and visual mode."""
+        """Whether letters are vi commands now, as in normal and visual mode, and not text."""
         return self._mode is not None and self._mode.mode != "insert"
 
     @property
@@ -50,13 +50,13 @@ class ViKeyboard:
         return "" if self._mode is None else self._mode.status
 
     def start_new_prompt(self) -> None:
-        """Switches to insert mode for a new prompt."""
+        """Switches vi to insert mode for a new prompt."""
         if self._mode is not None:
             self._mode.start_new_prompt()
         self.update_display()
 
     def update_display(self) -> None:
-        """Updates the display after each key: mode, shape of the caret, and caret position."""
+        """Shows vi's current mode, pending keys and shape of the caret, and keeps the cursor on a character."""
         surface, mode = self._editor.surface, self._mode
         surface.empty_editor_hint = self.mode_status
         surface.set_bar_caret(mode is not None and mode.mode == "insert")
@@ -65,7 +65,7 @@ class ViKeyboard:
         self._editor.refresh()
 
     def handle_key(self, event: events.Key) -> bool:
-        """Handles the key; returns False if it is not a vi key."""
+        """Handles a key in vi mode; returns False if it is not a vi key, so that the editor handles it as usual."""
         mode = self._mode
         if mode is None:
             return False
@@ -94,7 +94,8 @@ class ViKeyboard:
         return True
 
     def _move_outside_text(self, fed: ViKeyOutcome) -> None:
-        """Moves through the rows of a long line, and then through older prompts."""
+        """Continues a vi move up or down that left the text's lines: to the next screen row of a long line, or at the
+        first or last row to an older or newer prompt."""
         keyboard, surface = self._editor.keyboard, self._editor.surface
         if fed == "older":
             if surface.is_first_row:
@@ -108,8 +109,8 @@ class ViKeyboard:
                 keyboard.show_newer_prompt()
 
     def _handle_escape(self, mode: ViMode) -> bool:
-        """Handles Escape; returns False if the page should handle it too, as in an empty editor,
-        where it stops the agent."""
+        """Handles Escape in vi mode; returns False if the page should handle it too, as in an empty editor, where it
+        stops the agent."""
         stops = self._editor.should_follow_up() and self._editor.model.is_blank
         if (popup := self._editor.keyboard.open_popup) is not None:
             popup.close()

@@ -30,7 +30,7 @@ _SELECTION_COMMANDS = {
 
 
 class _RepeatableChange(msgspec.Struct, frozen=True, kw_only=True):
-    """The last change, for repeating it with `.`."""
+    """The last change that vi's `.` repeats: its command, the text typed after it, and the size of its selection."""
 
     command: ViCommand
     typed_text: str | None = None
@@ -42,7 +42,7 @@ class _RepeatableChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ViMode:
-    """The state of vi mode: current mode, pending keys and last change."""
+    """The state of vi mode: current mode, pending keys, and the last change."""
 
     def __init__(self, model: EditorModel) -> None:
         self._model = model
@@ -77,7 +77,8 @@ class ViMode:
     # -- keys ----------------------------------------------------------------------------------------------
 
     def handle_key(self, key: str) -> ViKeyOutcome:
-        """Handles a key outside of insert mode."""
+        """Handles a key in normal or visual mode: adds it to the pending keys and runs the command once it is
+        complete."""
         self.pending_keys += key
         command = parse_vi_keys(self.pending_keys, is_visual=self.is_visual)
         self.is_next_key_literal = command == "literal"
@@ -104,7 +105,7 @@ class ViMode:
         return "done"
 
     def erase_search_character(self) -> None:
-        """Deletes the last character of the search text."""
+        """Deletes the last character of the search text that is being typed after `/` or `?`."""
         self.pending_keys = self.pending_keys[:-1]
         self.is_next_key_literal = (
             bool(self.pending_keys)
@@ -112,7 +113,8 @@ class ViMode:
         )
 
     def leave_mode(self) -> bool:
-        """Returns to normal mode; returns False if Escape has no meaning here."""
+        """Handles Escape: leaves insert or visual mode for normal mode and drops pending keys; returns False if there
+        was nothing to leave."""
         self.has_failed = False
         if self.mode == "insert":
             self._finish_insert_mode()
@@ -126,7 +128,7 @@ class ViMode:
         return was_open
 
     def clamp_cursor(self) -> None:
-        """Moves the cursor onto a character, as required outside of insert mode."""
+        """Moves the cursor from behind the line's end onto its last character, as vi's normal mode requires."""
         if self.mode == "normal":
             row, column = self._model.cursor
             if column >= len(self._model.lines[row]):
@@ -174,7 +176,8 @@ class ViMode:
             self._execute_change(command)
 
     def _execute_change(self, command: ViCommand) -> None:
-        """Runs a command that `.` can repeat."""
+        """Runs a changing command as one undo unit and remembers it for `.`; notes a failure if nothing could be
+        changed."""
         self._model.set_undo_group(True)
         if not self._run_command(command):
             self._model.set_undo_group(False)
@@ -188,7 +191,7 @@ class ViMode:
             self._last_change = change
 
     def _run_command(self, command: ViCommand) -> bool:
-        """Runs a changing command; returns False if nothing could be changed."""
+        """Runs a vi command that changes the text; returns False if nothing could be changed."""
         model = self._model
         row = model.cursor[0]
         match command.verb:
@@ -222,7 +225,7 @@ class ViMode:
         return True
 
     def _run_operator(self, command: ViCommand) -> bool:
-        """Runs an operator with its motion, or an abbreviation of one."""
+        """Runs a vi operator with its motion, or an abbreviation such as `D` of both."""
         if command.verb in EXPANSION_BY_SHORTHAND:
             verb, motion = EXPANSION_BY_SHORTHAND[command.verb]
             command = msgspec.structs.replace(command, verb=verb, motion=motion)
@@ -273,7 +276,7 @@ class ViMode:
             model.replace(model.cursor, model.cursor, written)
 
     def _repeat_last_change(self, count: int) -> None:
-        """Repeats the last change, with another count if one is given."""
+        """Repeats the last change (vi's `.`), with another count if one is given."""
         change = self._last_change
         if change is None:
             return
@@ -307,7 +310,8 @@ class ViMode:
         self.clamp_cursor()
 
     def _restore_last_selection(self) -> None:
-        """Restores the last selection (`gv`); an existing selection is exchanged with it."""
+        """Selects again what was selected last (vi's `gv`); an existing selection is then remembered as the last
+        one."""
         if (last := self._visual_start) is not None:
             if self.is_visual:
                 self._leave_visual_mode()
@@ -388,7 +392,7 @@ class ViMode:
         return True
 
     def _range_of_same_size(self, change: _RepeatableChange) -> TextRange:
-        """Returns a range from the cursor with the size of the change's selection."""
+        """Returns the range from the cursor on that is as large as the selection that a repeated change was made on."""
         lines, (row, column) = self._model.lines, self._model.cursor
         last = min(row + change.selected_rows, len(lines) - 1)
         if change.visual_mode == "visual line":

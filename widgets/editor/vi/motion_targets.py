@@ -1,7 +1,7 @@
-"""Targets of vi's motions: pure functions over lines, by grapheme. A chip counts as a word.
+"""The targets of vi's motions: pure functions over lines, by grapheme.
 
-A position is (line, index in the line). An empty line has one; the end of a line is a position
-for changes only."""
+A position is (line, index in the line). An empty line has one position; the position after a line's last character
+exists only for changes. A chip counts as a word."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -29,7 +29,7 @@ class MotionTarget(NamedTuple):
 
 
 def next_cursor_position(lines: Lines, at: Position) -> Position | None:
-    """Returns the next position; None at the end."""
+    """Returns the cursor position after the given one, in this or the next line; None at the end of the text."""
     row, column = at
     line = lines[row]
     following = grapheme_boundary_after(line, column) if column < len(line) else len(line)
@@ -46,12 +46,12 @@ def previous_cursor_position(lines: Lines, at: Position) -> Position | None:
 
 
 def last_cursor_column(line: str) -> int:
-    """Returns the last index that the cursor can be on."""
+    """Returns the index of a line's last character, where vi's cursor can be at most; 0 in an empty line."""
     return grapheme_boundary_before(line, len(line)) if line else 0
 
 
 def first_nonblank_column(line: str) -> int:
-    """Returns the first index that is not a space, else the last one."""
+    """Returns the index of a line's first character that is not a space; of its last one if there are only spaces."""
     rest = line.lstrip()
     return len(line) - len(rest) if rest else last_cursor_column(line)
 
@@ -106,7 +106,7 @@ def next_word_end(lines: Lines, at: Position, *, is_big: bool) -> Position:
 
 
 def previous_word_end(lines: Lines, at: Position, *, is_big: bool) -> Position:
-    """Returns the end of the previous word."""
+    """Returns the position of the last character of the word before the given position."""
     place: Position | None = start_of_same_kind(lines, at, is_big=is_big)
     if character_kind(lines, at, is_big=is_big) not in (BLANK_KIND, EMPTY_LINE_KIND):
         place = previous_cursor_position(lines, place) if place is not None else None
@@ -116,12 +116,13 @@ def previous_word_end(lines: Lines, at: Position, *, is_big: bool) -> Position:
 
 
 def start_of_same_kind(lines: Lines, at: Position, *, is_big: bool) -> Position:
-    """Returns the start of the characters of the same kind in the line."""
+    """Returns the start of the run of characters of the same kind (word, sign, space) that contains the position."""
     return _boundary_of_same_kind(lines, at, previous_cursor_position, is_big=is_big)
 
 
 def end_of_same_kind(lines: Lines, at: Position, *, is_big: bool) -> Position:
-    """Returns the last of the characters of the same kind in the line."""
+    """Returns the last position of the run of characters of the same kind (word, sign, space) that contains the
+    position."""
     return _boundary_of_same_kind(lines, at, next_cursor_position, is_big=is_big)
 
 
@@ -137,7 +138,8 @@ def _boundary_of_same_kind(lines: Lines, at: Position, step: StepPosition, *, is
 def _skip_kinds(
     lines: Lines, place: Position | None, step: StepPosition, kinds: Sequence[CharacterKind], *, is_big: bool
 ) -> Position | None:
-    """Returns the first position whose kind is none of these."""
+    """Steps from a position past all characters of the given kinds; returns the first other one, None if there is
+    none."""
     while place is not None and character_kind(lines, place, is_big=is_big) in kinds:
         place = step(lines, place)
     return place
@@ -162,7 +164,8 @@ def step_left(lines: Lines, at: Position, count: int) -> Position:
 
 
 def step_right(lines: Lines, at: Position, count: int) -> Position:
-    """Moves right, up to the end of the line, which only changes can reach."""
+    """Returns the position `count` characters to the right, at most the end of the line, which only changes can
+    reach."""
     return repeat_step(
         lambda place: (place[0], grapheme_boundary_after(lines[place[0]], place[1])), at, count
     )
@@ -182,8 +185,8 @@ class FindMotion(NamedTuple):
 def find_character(
     lines: Lines, at: Position, wanted: FindMotion, count: int, *, is_again: bool = False
 ) -> MotionTarget | None:
-    """Returns the target of a find motion. `is_again`: for `t`, skips the character where it stopped
-    last time."""
+    """Returns the target of vi's `f`, `t`, `F` or `T` in the line; None if the character does not occur. `is_again`: a
+    repeated `t` skips the character before which it stopped."""
     row, column = at
     line, char = lines[row], wanted.char
     is_till = wanted.kind in "tT"
@@ -222,7 +225,8 @@ def find_paragraph_boundary(lines: Lines, at: Position, count: int, *, is_forwar
 
 
 def find_matching_bracket(lines: Lines, at: Position) -> Position | None:
-    """Returns the bracket that matches the one at the cursor, or the next one in the line."""
+    """Returns the position of the bracket that matches the one at the cursor, or the next bracket in its line (vi's
+    `%`)."""
     row, column = at
     line = lines[row]
     begin = next((place for place in range(column, len(line)) if line[place] in "()[]{}"), -1)
@@ -235,7 +239,7 @@ def find_matching_bracket(lines: Lines, at: Position) -> Position | None:
 
 
 def find_unmatched_closing(lines: Lines, at: Position, begin: str, close: str) -> Position | None:
-    """Returns the first unmatched closing bracket from a position on."""
+    """Returns the position of the first closing bracket from here on whose opening bracket is before here."""
     rows = range(at[0], len(lines))
     return _find_first_unmatched(
         lines, ((row, range(at[1] if row == at[0] else 0, len(lines[row]))) for row in rows), begin, close
@@ -243,7 +247,7 @@ def find_unmatched_closing(lines: Lines, at: Position, begin: str, close: str) -
 
 
 def find_unmatched_opening(lines: Lines, at: Position, begin: str, close: str) -> Position | None:
-    """Returns the first unmatched opening bracket before a position."""
+    """Returns the position of the last opening bracket before here that is not closed yet."""
     rows = range(at[0], -1, -1)
     ends = ((row, at[1] if row == at[0] else len(lines[row])) for row in rows)
     return _find_first_unmatched(lines, ((row, range(end - 1, -1, -1)) for row, end in ends), close, begin)
@@ -252,7 +256,8 @@ def find_unmatched_opening(lines: Lines, at: Position, begin: str, close: str) -
 def _find_first_unmatched(
     lines: Lines, ways: Iterable[tuple[int, range]], other: str, wanted: str
 ) -> Position | None:
-    """Returns the first unmatched bracket on the given path of rows and columns."""
+    """Returns the first wanted bracket without a partner, in the given order of rows and columns; None if there is
+    none."""
     depth = 0
     for row, columns in ways:
         line = lines[row]

@@ -1,4 +1,4 @@
-"""vi's motions on a text: where the cursor goes, and which range an operator affects."""
+"""vi's motions on the editor's text: where they move the cursor, and which range they give an operator."""
 
 from widgets.editor.graphemes import grapheme_boundary_after
 from widgets.editor.model import EditorModel, Position
@@ -38,7 +38,7 @@ _WORD_STEPS = {
 
 
 class ViMotions:
-    """Runs motions on a model and remembers the column and the last search."""
+    """Runs vi's motions on a text and remembers the column for moving up and down, and the last search."""
 
     def __init__(self, model: EditorModel) -> None:
         self._model = model
@@ -51,7 +51,7 @@ class ViMotions:
 
     @property
     def stays_at_line_ends(self) -> bool:
-        """Whether up and down stay at line ends, as after `$`."""
+        """Whether moving up and down keeps the cursor at line ends, as after vi's `$`."""
         return self._goal_column is not None and self._goal_column >= _END_OF_LINE_COLUMN
 
     def right_of_cursor(self) -> Position:
@@ -59,7 +59,8 @@ class ViMotions:
         return row, grapheme_boundary_after(self._model.lines[row], column)
 
     def move_cursor(self, command: ViCommand) -> bool:
-        """Moves the cursor; returns False if the motion leads nowhere."""
+        """Moves the cursor by a vi motion; returns False if the motion has no target or the cursor stays where it
+        is."""
         goal, at = self._goal_column, self._model.cursor
         target = self._motion_target(command)
         if target is not None:
@@ -76,7 +77,8 @@ class ViMotions:
         self._goal_column = None
 
     def extend_selection(self, command: ViCommand, mark: Position | None) -> Position | None:
-        """In visual mode, moves the cursor and returns the other end of the selection."""
+        """Extends a visual selection by a motion or a text object: moves the cursor, which is one end, and returns the
+        other end."""
         if len(command.motion) == 2 and command.motion[0] in "ia":
             on = self._text_object_range(command)
             if on is None or (on.start == on.end and not on.is_linewise):
@@ -96,7 +98,8 @@ class ViMotions:
         return find_text_object(lines, at, name, is_around=how == "a", count=command.repetitions)
 
     def operator_range(self, command: ViCommand) -> TextRange | None:
-        """Returns the range that an operator affects."""
+        """Returns the range of text that a vi operator with this motion or text object affects; None if there is
+        none."""
         lines, at = self._model.lines, self._model.cursor
         if command.is_linewise:
             last = at[0] + command.repetitions - 1
@@ -147,7 +150,8 @@ class ViMotions:
         return TextRange(at, (end[0], grapheme_boundary_after(lines[end[0]], end[1])))
 
     def _limit_to_line(self, place: Position) -> Position:
-        """Keeps an operator with `w` from including the end of the line after the last word."""
+        """Returns the end of an operator's range for `w`: before the line break where the motion would go on to the
+        next line."""
         lines, at = self._model.lines, self._model.cursor
         row, column = place
         while row > at[0] and not lines[row][:column].strip():

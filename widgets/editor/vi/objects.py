@@ -23,7 +23,8 @@ TEXT_OBJECT_NAMES = frozenset("wWp\"'`") | frozenset(_BRACKETS_BY_OBJECT_NAME)
 
 
 class TextRange(NamedTuple):
-    """A range from a position to the one after its last character; whole lines if linewise."""
+    """A range of the text that a vi command works on: from a position to the one after its last character, or whole
+    lines."""
 
     start: Position
     end: Position
@@ -33,7 +34,8 @@ class TextRange(NamedTuple):
 def find_text_object(
     lines: Lines, at: Position, name: str, *, is_around: bool, count: int = 1
 ) -> TextRange | None:
-    """Returns the range of a text object around a position; None if there is none."""
+    """Returns the range of a vi text object (word, quotes, brackets, paragraph) around a position; None if there is
+    none."""
     if name in "wW":
         return _find_word_range(lines, at, is_big=name == "W", is_around=is_around, count=count)
     if name == "p":
@@ -50,7 +52,8 @@ def _position_after(lines: Lines, at: Position) -> Position:
 
 
 def _find_word_range(lines: Lines, at: Position, *, is_big: bool, is_around: bool, count: int) -> TextRange:
-    """Returns the range of words and the spaces between them, within the line."""
+    """Returns the range of `count` words from the position on (vi's `iw` and `aw`), within the line; runs of spaces
+    count as words."""
     row, line = at[0], lines[at[0]]
     if not line:
         return TextRange(at, at)
@@ -120,7 +123,8 @@ def _find_bracket_range(
 
 
 def _find_quote_range(line: str, at: Position, quote: str, *, is_around: bool) -> TextRange | None:
-    """Returns the quotes around the position, or else the next ones in the line."""
+    """Returns the range between the quotes around the position, else between the next ones in the line; with
+    `is_around` including them and the space beside them; None if there are none."""
     row, column = at
     targets = [place for place, char in enumerate(line) if char == quote and not _is_escaped(line, place)]
     for begin, close in zip(targets[::2], targets[1::2], strict=False):

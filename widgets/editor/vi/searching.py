@@ -10,7 +10,7 @@ from widgets.editor.words import is_word_character
 
 
 class ViSearch(NamedTuple):
-    """A search: the pattern as typed, and the direction."""
+    """A vi search: the typed pattern, and whether it goes forward."""
 
     pattern: str
     is_forward: bool = True
@@ -58,7 +58,8 @@ def _find_character_class_end(pattern: str, at: int) -> int:
 
 
 def find_search_match(lines: Lines, at: Position, wanted: ViSearch, count: int) -> Position | None:
-    """Returns the n-th match from a position on; the search wraps around at the end."""
+    """Returns the position of the `count`-th match of a vi search from a position on; the search wraps around at the
+    end of the text. None if nothing matches."""
     pattern = compile_vim_pattern(wanted.pattern)
     if pattern is None or not wanted.pattern:
         return None
@@ -79,8 +80,8 @@ def find_search_match(lines: Lines, at: Position, wanted: ViSearch, count: int) 
 
 
 def search_word_at(line: str, column: int) -> tuple[int, str] | None:
-    """Returns the word at or after the cursor and its start, as a search pattern; without a word, the
-    next non-space text."""
+    """Returns the start of the word at or after the cursor and a vim pattern that finds it (for `*`); of the next other
+    text if there is no word, None without any."""
     at = column
     while at < len(line) and not is_word_character(line[at]):
         at += 1

@@ -45,3 +45,30 @@ async def test_a_repository_that_the_index_links_to_is_named_wherever_it_lies(
     assert not (project / "ran").exists()
     await asyncio.to_thread(git, project, "status")
     assert (project / "ran").exists(), "git goes into it by itself: the test would show nothing otherwise"
+
+
+async def test_what_can_run_is_named_before_other_changes(tmp_path: Path) -> None:
+    harness = boxed_session(tmp_path, command=f'python3 -c "{MAKES}"')
+    project = harness.session.cwd
+    await asyncio.to_thread(git, project, "init", "-q", "-b", "master")
+    (project / "make.sh").write_text(
+        "for i in $(seq 9); do mkdir .a$i; echo {} > .a$i/settings.json; done; mkdir -p .b/hooks\n"
+        f"echo true > .b/hooks/go; chmod +x .b/hooks/go; mkdir zz; {PLANT.format('zz')}\n"
+    )
+    assert await questions_asked(harness) == []
+    text = results(harness)[0]
+    named = text.partition("made or changed ")[2].partition(", which may run later")[0]
+    assert f"{project}/zz/.git/config" in named and f"{project}/.b/hooks/go" in named
+    assert named.endswith(" and 6 more"), named
+
+
+async def test_of_many_files_that_can_run_the_rest_is_counted(tmp_path: Path) -> None:
+    harness = boxed_session(tmp_path, command=f'python3 -c "{MAKES}"')
+    project = harness.session.cwd
+    await asyncio.to_thread(git, project, "init", "-q", "-b", "master")
+    armed = "; ".join(f"mkdir z{number}; {PLANT.format(f'z{number}')}" for number in range(7))
+    (project / "make.sh").write_text(
+        f"{armed}\nfor i in 1 2; do mkdir .a$i; echo {{}} > .a$i/settings.json; done\n"
+    )
+    assert await questions_asked(harness) == []
+    assert "and 4 more, 2 of which can run, which may run later" in results(harness)[0]

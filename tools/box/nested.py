@@ -266,6 +266,20 @@ def has_autorun_pattern(name: str) -> bool:
     return is_near and any(matches_row_name(name, pattern) for pattern in _AUTORUN_PATTERNS)
 
 
+def can_run(path: str) -> bool:
+    """Returns whether a changed file is a program, an autorun file, or one of a repository, such as a hook."""
+    parts = path.split("/")
+    return (
+        not VCS_FOLDERS.isdisjoint(parts)
+        or os.path.lexists(f"{os.path.dirname(path)}/HEAD")  # noqa: PTH120  (of a bare repository)
+        or (os.path.isfile(path) and os.access(path, os.X_OK))  # noqa: PTH113  (a text)
+        or any(
+            _autorun_paths("/".join(parts[:count]), parts[count : count + 1])
+            for count in range(1, len(parts))
+        )
+    )
+
+
 def _autorun_paths(path: str, names: Iterable[str]) -> list[str]:
     above = path.split("/")
 

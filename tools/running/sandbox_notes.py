@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tools.box.git_copies import RestoredFiles
+from tools.box.nested import can_run
 from tools.box.refusals import (
     Refusal,
     find_refusals,
@@ -81,9 +82,9 @@ def format_lasting_process_notes(names: Sequence[str], changes: BoxChanges) -> l
     lines += _format_further_moved_files(changes.set_aside, home)
     if changes.planted:
         lines.append(
-            f"Sandbox: {_name_paths(changes.planted, home)}, which may run later or decide what runs, changed while "
-            f"{runners} was running beside the calls. If you did not change it yourself, look at it, and undo or "
-            "remove it."
+            f"Sandbox: {_name_changed_paths(changes.planted, home)}, which may run later or decide what runs, "
+            f"changed while {runners} was running beside the calls. If you did not change it yourself, look at it, "
+            "and undo or remove it."
         )
     if changes.put_back:
         lines.append(format_restored_git_note(changes.put_back, home))
@@ -107,7 +108,7 @@ async def find_job_notes(running: RunningCommand, title: str) -> list[str]:
 def format_late_keys_note(process: str, hidden: tuple[str, ...], where: str) -> str:
     """Returns a note on key files that a process could read although they came later. `where` is the command by which
     the user ends the process."""
-    names = ", ".join(home_relative(path, os.path.expanduser("~")) for path in hidden[:_MAX_NAMED_PATHS])  # noqa: PTH111  (a text)
+    names = _name_paths(hidden, os.path.expanduser("~"))  # noqa: PTH111  (a text is wanted)
     return (
         f"Sandbox: {process} began before {names} was there and can read it: the sandbox of a running process cannot "
         f"be changed. If that matters, end it with {where}; what is started anew does not see it."
@@ -126,6 +127,15 @@ def format_check_limits_note(limits: tuple[str, ...]) -> str:
 def _name_paths(paths: Sequence[str], home: str) -> str:
     names = ", ".join(home_relative(path, home) for path in paths[:_MAX_NAMED_PATHS])
     return f"{names} and {len(paths) - _MAX_NAMED_PATHS} more" if len(paths) > _MAX_NAMED_PATHS else names
+
+
+def _name_changed_paths(paths: Sequence[str], home: str) -> str:
+    """Returns the paths like `_name_paths`, but first those that can run, so that none of them hides in "more"."""
+    if len(paths) <= _MAX_NAMED_PATHS:
+        return _name_paths(paths, home)
+    ordered = sorted(paths, key=can_run, reverse=True)
+    unnamed = sum(map(can_run, ordered[_MAX_NAMED_PATHS:]))
+    return _name_paths(ordered, home) + (f", {unnamed} of which can run" if unnamed else "")
 
 
 def _format_moved_file_notes(call: str, moved: Sequence[SetAside], home: str) -> list[str]:
@@ -154,7 +164,7 @@ def format_moved_file_note(call: str, one: SetAside, home: str) -> str:
 def format_new_autorun_note(runner: str, planted: tuple[str, ...], home: str) -> str:
     """Returns a note on new files that run code later. `runner` names what created them, such as "command"."""
     return (
-        f"Sandbox: this {runner} made or changed {_name_paths(planted, home)}, which may run later or "
+        f"Sandbox: this {runner} made or changed {_name_changed_paths(planted, home)}, which may run later or "
         "decide what runs, and which could not be prevented here. If that was not meant, remove it."
     )
 
@@ -162,9 +172,9 @@ def format_new_autorun_note(runner: str, planted: tuple[str, ...], home: str) ->
 def format_written_links_note(runner: str, paths: tuple[str, ...], home: str) -> str:
     """Returns a note on files that changed elsewhere too, through their other names (hard links)."""
     return (
-        f"Sandbox: this {runner} wrote {_name_paths(paths, home)}, which has further names (hard links) outside of the "
-        "workspace: the file changed there too, and that could not be prevented here. If that was not meant, restore "
-        "it there, or install it anew."
+        f"Sandbox: this {runner} wrote {_name_changed_paths(paths, home)}, which has further names (hard links) "
+        "outside of the workspace: the file changed there too, and that could not be prevented here. If that was not "
+        "meant, restore it there, or install it anew."
     )
 
 

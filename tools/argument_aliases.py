@@ -17,7 +17,8 @@ FOLDER_ALIASES: Final[Mapping[str, str]] = dict.fromkeys(
     ("directory", "dir", "dir_path", "folder", "cwd", "workdir", "root", "search_path"), "path"
 )
 _IGNORED_ARGUMENTS: Final = dict.fromkeys(("description", "explanation", "justification", "reason"), "")
-"""Arguments that explain the call to a reader and have no effect."""
+"""Names of arguments in which models explain a call to its reader; such arguments are dropped, because they have no
+effect."""
 _SEPARATORS_PATTERN: Final = late(r"[-_ ]")
 
 RenameArguments = Callable[[dict[str, Any]], dict[str, Any]]

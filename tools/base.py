@@ -27,7 +27,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     call_id: str
     before_hash: str | None
-    """The content's hash before the change; None if the file did not exist."""
+    """The hash of the file's content before the change; None if the file did not exist."""
     after_hash: str | None
     mode_before: int | None = None
     mode_after: int | None = None
@@ -79,7 +79,7 @@ class ToolContext(msgspec.Struct, kw_only=True):
     call_id: str
     cwd: Path
     progress: Callable[[ToolResult], None] = lambda result: None
-    """Shows an intermediate result. Ignored once the call has ended."""
+    """Shows an intermediate result of the tool call to the user; does nothing after the call has ended."""
     workspace: Any = None
     """The session's `tools.workspace.Workspace`: read cache, mutation queue, artifacts, shell settings."""
     jobs: JobHost | None = None
@@ -91,14 +91,15 @@ class ToolContext(msgspec.Struct, kw_only=True):
     that made the call. Such a call goes to the background only when the user asks for it."""
     model_reads_images: bool = True
     model_window: int | None = None
-    """The model's context window in tokens; None if unknown."""
+    """The size of the model's context window in tokens; None if unknown."""
 
 
 PreviewCall = Callable[[Mapping[str, Any], Callable[[str], Any]], tuple[Any, ...]]
 """Returns the diffs of a call (`tools.edits.edit_preview.CallDiff`) from its complete arguments and a function that
 looks up a file."""
 ShowCall = Callable[[Mapping[str, Any], ToolResult | None], Card]
-"""Draws a call from its (possibly partial) arguments and its result, its progress result, or None."""
+"""The function that makes the card of a tool call from its arguments, which may be partial, and its result or
+progress result; the result is None while there is none."""
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,15 +108,15 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     description: str
     schema: dict[str, Any]
-    """JSON Schema of the arguments."""
+    """The JSON Schema of the tool's arguments."""
     run: Callable[[Any, ToolContext], Awaitable[ToolResult]]
-    """Runs the call with validated arguments: an `arguments` struct if that is set, otherwise a dict."""
+    """Runs a tool call with validated arguments: an instance of `arguments` if that is set, otherwise a dict."""
     show: ShowCall | None = None
     preview: PreviewCall | None = None
     """Returns the diffs that a call would make, for tools whose arguments describe file changes."""
     arguments: type[msgspec.Struct] | None = None
     prepare: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-    """Repairs known mistakes of models before validation."""
+    """Repairs mistakes that models are known to make in the tool's arguments, before these are validated."""
     label: str = ""
     snippet: str = ""
     """The tool's line in the prompt's list of tools; a tool without a snippet is not listed."""
@@ -123,16 +124,18 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     mode: Literal["parallel", "sequential"] = "parallel"
     is_read_only: bool = False
     may_only_read: bool = False
-    """Whether some calls only read, which the permission gate can tell from their arguments."""
+    """Whether some calls of the tool only read files; the permission gate sees from a call's arguments whether it
+    does."""
     effects: Callable[[Any, ToolContext], Effects] | None = None
     """Returns what a call with these arguments touches; may inspect files. A call without effects is opaque: it may
     do anything."""
     is_active: bool = True
     """Whether the tool is active in a new session."""
     kind: ToolKind = "other"
-    """What an editor shows a call as, usually by its icon; nothing is allowed or refused by it."""
+    """The kind as which an editor (ACP client) shows a call of the tool, usually by an icon; permissions do not
+    depend on it."""
     is_for_helpers: bool = True
-    """Whether helper agents get the tool; not where it belongs to the conversation with the person."""
+    """Whether helper agents get the tool; False for tools that talk to the user, such as questions."""
     claim: str = ""
     """An unverified statement of an MCP server about the tool, shown to the user who is asked about a call."""
 
@@ -155,7 +158,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def no_effects(arguments: Any, context: ToolContext) -> Effects:
-    """Returns that a tool call touches no file, program or host, for tools that only use bayou's own memory."""
+    """Returns empty effects, for tools whose calls touch no file, program or host, but only bayou's own memory."""
     return NO_EFFECTS
 
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 
 def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Returns a line for each row, with two spaces between columns that begin at the same place."""
+    """Returns the rows of a table as lines of text, whose columns are padded to equal width and separated by two
+    spaces."""
     widths = [
         max(len(row[at]) for row in rows if at < len(row)) for at in range(max(map(len, rows), default=0))
     ]

@@ -10,7 +10,8 @@ import msgspec
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
-    """A program that a tool call runs: a shell command or Python code."""
+    """A program that a tool call runs: a shell command or Python code, where it runs, and what it may do outside
+    the sandbox."""
 
     language: Literal["shell", "python"]
     code: str
@@ -23,13 +24,15 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     outside: str | None = None
     """The reason for running outside the sandbox (may be empty); None if the call does not ask for that."""
     requests: tuple[str, ...] = ()
-    """Sandbox permissions that the call requests, in the forms of `tools.box.requests`."""
+    """Sandbox permissions (places, hosts) that the call requests for its program, as `tools.box.requests` parses
+    them."""
     reason: str = ""
-    """The reason for the requests."""
+    """The model's reason for requesting sandbox permissions."""
     named: frozenset[str] = frozenset()
-    """Paths named in the command that it may read or change. Used to order calls."""
+    """Paths named in the program's command, which it may read or change; they decide which calls must wait for each
+    other."""
     written: frozenset[str] = frozenset()
-    """Paths that the output is redirected into. Used to order calls."""
+    """Paths that the command redirects its output into; they decide which calls must wait for each other."""
 
 
 class Effects(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,28 +40,32 @@ class Effects(msgspec.Struct, frozen=True, kw_only=True):
     arguments; links are not followed."""
 
     reads: tuple[str, ...] = ()
-    """Files whose content the call shows, and folders whose files' content it shows."""
+    """Files, and folders with all files in them, whose content the tool call shows."""
     globs: tuple[str, ...] = ()
-    """Absolute patterns of paths whose content the call shows."""
+    """Absolute glob patterns of the files whose content the tool call shows."""
     lists: tuple[str, ...] = ()
-    """Folders of which the call shows names only."""
+    """Folders of which the tool call shows only the names of their entries."""
     writes: tuple[str, ...] = ()
-    """Files that the call creates, changes or removes."""
+    """Files that the tool call creates, changes or removes."""
     stages: tuple[str, ...] = ()
-    """Files for which the call prepares a change that a later call writes."""
+    """Files for which the tool call prepares a change that a later call writes."""
     runs: Program | None = None
     hosts: tuple[str, ...] = ()
-    """`host:port` of the hosts that the call connects to."""
+    """The hosts that the tool call connects to, each as `host:port`."""
     server: str = ""
-    """Name prefix of the MCP server's tools; the call acts in that server, outside of bayou's sandbox."""
+    """The name prefix of an MCP server's tools; a call of such a tool acts in that server, outside bayou's sandbox.
+    """
     opaque: bool = False
-    """Whether the call may do anything."""
+    """Whether the tool call's effects are unknown, so that it may do anything."""
     state: str = ""
-    """Name of a state that outlasts the call (a kernel, a shell); calls with the same state keep their order."""
+    """The name of a state that outlasts the tool call (a Python kernel, a shell); calls with the same state run in
+    their order."""
     keeps_state: bool = False
-    """Whether the call only inspects that state; such calls may run in parallel."""
+    """Whether the tool call only reads the state that outlasts it (a kernel, a shell); such calls may run in
+    parallel."""
     acts_as: str = ""
-    """The tool whose permission rules apply, for a tool that only offers another form of that tool's calls."""
+    """The name of another tool whose permission rules apply, for a tool that offers that tool's calls in another
+    form."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -75,7 +82,7 @@ class CallFiles(msgspec.Struct, frozen=True, kw_only=True):
     """The files of a recorded tool call, as people read them: relative to the working directory if they are inside."""
 
     reads: tuple[str, ...] = ()
-    """Those whose content it showed."""
+    """Files whose content the tool call showed."""
     writes: tuple[str, ...] = ()
 
 

@@ -9,11 +9,11 @@ import msgspec
 MAX_RESULT_LINES = 2_000
 MAX_RESULT_BYTES = 50 * 1024
 MAX_MATCH_LINE_CHARS = 500
-"""Length of a `grep` match; longer lines are clipped."""
+"""The maximum length of a `grep` match in characters; longer lines are clipped."""
 
 
 class Truncation(msgspec.Struct, frozen=True, kw_only=True):
-    """A text truncated to the limits of lines and bytes, and its size before."""
+    """A text truncated to the limits of lines and bytes, with the numbers of lines and bytes before."""
 
     content: str
     truncated_by: Literal["lines", "bytes"] | None = None

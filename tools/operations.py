@@ -28,15 +28,16 @@ class FileStat(msgspec.Struct, frozen=True, kw_only=True):
     size: int
     mtime_ns: int
     mode: int
-    """Permission bits."""
+    """The permission bits of a file."""
     device: int = 0
     inode: int = 0
-    """Zero where the file system has no inodes."""
+    """The file's inode number; zero where the file system has none."""
     links: int = 1
 
     @property
     def version(self) -> Version:
-        """A version of a file, which stays equal as long as the file is unchanged."""
+        """Identifies a version of the file by device, inode, size and modification time: equal as long as the file
+        is unchanged."""
         return (self.device, self.inode, self.size, self.mtime_ns)
 
 
@@ -46,14 +47,15 @@ class DirectoryEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileOperations(Protocol):
-    """The interface of file operations, by absolute path. Failures are `OSError`s."""
+    """The interface of file operations (read, write, list …), which take absolute paths and raise `OSError`."""
 
     def stat(self, path: str) -> FileStat: ...
 
     def real_path(self, path: str) -> str: ...
 
     def open(self, path: str) -> BinaryIO:
-        """Opens a regular file for reading. Anything else raises an error and never blocks."""
+        """Opens a regular file for reading. Raises an error for anything else, such as a named pipe, and so never
+        blocks."""
         ...
 
     def entries(self, path: str) -> list[DirectoryEntry]: ...
@@ -64,7 +66,7 @@ class FileOperations(Protocol):
         ...
 
     def make_directory(self, path: str) -> None:
-        """Creates the directory with its parents; an existing directory is fine."""
+        """Creates the directory and its missing parents; does nothing if it exists."""
         ...
 
     def replace(self, path: str, data: bytes) -> None:
@@ -81,7 +83,7 @@ class FileRemoval(Protocol):
 
 @runtime_checkable
 class ExecutableSetting(Protocol):
-    """The interface of file operations that can make a file executable, and take that back."""
+    """The interface of file operations that can set and clear a file's executable bit."""
 
     def set_executable(self, path: str, is_executable: bool) -> None: ...
 
@@ -117,7 +119,8 @@ class RunningProcess(Protocol):
     def pid(self) -> int: ...
 
     async def wait(self) -> int:
-        """Waits for the exit code; negative for the signal that ended the process."""
+        """Waits until the process has ended and returns its exit code; the negative signal number if a signal ended
+        it."""
         ...
 
     async def end(self) -> None:

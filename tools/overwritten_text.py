@@ -39,7 +39,7 @@ class _VirtualScreen:
         self._is_one_line = is_one_line
         self._rows: list[list[str]] = [[]]
         self._redrawn: set[int] = set()
-        """Rows whose blanks at the end were put there to cover something."""
+        """The numbers of rows in which characters were overwritten or erased; blanks at their end are dropped."""
         self._row = self._column = 0
 
     def render(self, text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any, AnyStr, Final, cast
 
 
 def late(pattern: AnyStr, flags: int = 0) -> "re.Pattern[AnyStr]":
-    """Returns a regular expression that is compiled at its first use; a faulty pattern is noticed then."""
+    """Returns a regular expression that is compiled at its first use; an invalid pattern raises an error only then."""
     return cast("re.Pattern[AnyStr]", _LazyPattern(pattern, flags))
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 Json = dict[str, Any] | list[Any] | str | int | float | None
-"""A decoded JSON value, for stored details, arguments and files."""
+"""A decoded JSON value: stored details, arguments of tool calls, content of JSON files."""
 
 
 class _Value(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,7 +20,7 @@ class TextPart(_Value, frozen=True, kw_only=True):
 
 class ImagePart(_Value, frozen=True, kw_only=True):
     data: str
-    """The image in base64."""
+    """The image's data in base64."""
     mime_type: str
 
 
@@ -37,7 +37,7 @@ class ToolResult(_Value, frozen=True, kw_only=True):
     terminate: bool = False
     """Ends the run after this batch, if every result of the batch sets it."""
     structured_content: Any = None
-    """A value for programs; not stored."""
+    """The result as a value for programs that call the tool from code; it is not stored."""
 
     @property
     def text(self) -> str:
@@ -66,11 +66,12 @@ class FileBlock(_Value, frozen=True, kw_only=True):
     text: str
     first_line: int = 1
     note: str = ""
-    """States what was left out and how to get it."""
+    """States which lines of the file were left out of the block and how to get them."""
     folds: int = 0
-    """Number of lines shown until the block is opened on its own page; 0 shows all."""
+    """The number of the file's lines that the block shows on a card; a separate page shows all. 0 shows all on the
+    card."""
     more: int = 0
-    """Number of lines after these that were received and are left out here."""
+    """The number of further lines of the file that the block leaves out."""
 
 
 class DiffBlock(_Value, frozen=True, kw_only=True):
@@ -81,7 +82,7 @@ class DiffBlock(_Value, frozen=True, kw_only=True):
     added: int = 0
     removed: int = 0
     more: int = 0
-    """Number of lines after these that are left out here."""
+    """The number of following diff lines that the block leaves out."""
 
 
 class ColouredSpan(msgspec.Struct, frozen=True, array_like=True):
@@ -99,11 +100,11 @@ class CommandBlock(_Value, frozen=True, kw_only=True):
     output: str = ""
     exit_code: int | None = None
     note: str = ""
-    """Timed out, aborted, or the path of the full output."""
+    """A note on a command's output: that the command timed out or was aborted, or the path of the full output."""
     is_cut: bool = False
-    """Whether the beginning of the output is missing."""
+    """Whether the beginning of the command's output was cut off."""
     colours: tuple[ColouredSpan, ...] = ()
-    """Colours that the program gave its output."""
+    """The coloured spans of the output, from the colours that the program gave it."""
 
 
 class ListBlock(_Value, frozen=True, kw_only=True):
@@ -112,7 +113,7 @@ class ListBlock(_Value, frozen=True, kw_only=True):
     items: tuple[str, ...]
     note: str = ""
     marks: tuple[tuple[int, int, int], ...] = ()
-    """Highlighted spans: item index from 0, start and end in the item."""
+    """Highlighted spans in the items of the list: the item's index from 0, and the start and end in its text."""
 
 
 class TreeNode(_Value, frozen=True, kw_only=True):
@@ -131,7 +132,7 @@ class MapSymbol(_Value, frozen=True, kw_only=True):
     last_line: int
     depth: int = 0
     row: int = -1
-    """Line of the outline's text that names the symbol, from 0; -1 if none does."""
+    """The line of the outline's text that names the symbol, counted from 0; -1 if no line does."""
 
 
 class MapBlock(_Value, frozen=True, kw_only=True):
@@ -174,28 +175,29 @@ Block = (
 ToolKind = Literal[
     "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"
 ]
-"""What an editor shows a call as; the words of the Agent Client Protocol."""
+"""The kinds as which an editor can show a tool call, in the words of the Agent Client Protocol."""
 
 
 class Card(_Value, frozen=True, kw_only=True):
     """The card on which people see a tool call: one line until it is opened, then its blocks."""
 
     title: str
-    """The action, such as `read` or `bash`."""
+    """The name of the action on the card, such as `read` or `bash`."""
     subject: str = ""
-    """The object of the action: a path and range, a command's first line."""
+    """The object of the action on the card: a path and range, or a command's first line."""
     summary: str = ""
-    """The outcome in a few words: `120 of 3,400 lines`, `exit 1`, `+3 -1`."""
+    """The outcome of the tool call in a few words: `120 of 3,400 lines`, `exit 1`, `+3 -1`."""
     doubt: str = ""
-    """Why a success may be none, which the card's mark shows too."""
+    """Why a tool call that succeeded may still have failed (text for the user); the card's mark then shows doubt
+    too."""
     blocks: tuple[Block, ...] = ()
     kind: ToolKind = "other"
-    """What the call does; the action is drawn in its colour."""
+    """The kind of the tool call (read, change, run …), which decides the colour of its action."""
     last_lines: tuple[str, ...] = ()
-    """The last lines of what was computed or said, shown while the card is closed; empty where a result is no news, as
-    of a read."""
+    """The last lines of output, shown while the card is closed; empty for tools whose result need not be seen, such
+    as `read`."""
 
 
 def make_failed_card(title: str, subject: str, result: ToolResult) -> Card:
-    """Returns the card of a call that failed: its whole text."""
+    """Returns the card of a failed tool call, which shows the whole text of its error."""
     return Card(title=title, subject=subject, summary="failed", blocks=(TextBlock(text=result.text),))

@@ -30,18 +30,19 @@ class StreamedJson:
     def __init__(self) -> None:
         self._root: dict[str, Any] = {}
         self._open_containers: list[tuple[dict[str, Any] | list[Any], str]] = []
-        """The open containers, each object with the name of its arriving member."""
+        """The JSON containers that are open at this point, each object with the name of the member that is
+        arriving."""
         self._state: ParserState = "begin"
         self._may_close_container = False
-        """Whether the container that has just begun may be empty."""
+        """Whether the JSON container that has just begun may end now, as an empty one."""
         self._is_reading_name = False
-        """Whether the arriving text is a name."""
+        """Whether the JSON string that is arriving is a member's name and not a value."""
         self._has_partial_value = False
-        """Whether a part of the arriving text is in its container already."""
+        """Whether the value that is arriving is already stored in part in its container."""
         self._string_pieces: list[str] = []
         self._unread_escape = ""
         self.is_strict_json = True
-        """Whether the text was plain JSON so far, with nothing repaired."""
+        """Whether the JSON text received so far was valid, so that nothing had to be repaired."""
 
     @property
     def is_complete(self) -> bool:

@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 
 class SandboxForCall(Protocol):
-    """The function that returns the sandbox policy for a process of a tool call."""
+    """The type of the function that returns the sandbox policy for a process of a tool call."""
 
     async def __call__(self, call_id: str, *, lasts: bool = False) -> Box | None:
-        """Called before a process starts, with the call it belongs to and whether it lasts beyond that call. None
-        means no sandbox. Raises `ToolError` if the process must not run."""
+        """Returns the sandbox policy for a process that is about to start; takes the call that it belongs to, and
+        whether the process outlasts the call. None: no sandbox. Raises `ToolError` if the process must not run."""
         ...
 
 
@@ -81,7 +81,7 @@ class Workspace:
         self.box_of_files: Callable[[], Box | None] = lambda: None
         """Returns the sandbox policy of the tools' own file operations; None: no limits beyond the user's."""
         self.box_of_start_up: Callable[[str], Box | None] = lambda folder: None
-        """Returns the policy for reading start-up files, with their writable folder. May raise `ToolError`."""
+        """Returns the sandbox policy for running shell start-up files that may write to `folder`, or raises."""
         self.judged_paths = JudgedPaths()
         self._own_files = BoxedFiles(lambda: self.box_of_files(), self.judged_paths, self._folders)
         self.files: FileOperations = files or self._own_files
@@ -97,24 +97,24 @@ class Workspace:
         self.pty_host = pty_host
         """The host that shows terminals, set by an interface that can."""
         self.terminal_turn = asyncio.Lock()
-        """A lock, because the user can type into only one terminal at a time."""
+        """A lock for the visible terminal, because the user can type into only one terminal at a time."""
         self.active_tools = active_tools
         """Returns the names of the model's tools, for hints to better ones."""
         self.spawn_hook = spawn_hook
-        """Called before every command starts; may change the command."""
+        """A hook that is called before every command starts and may change the command."""
         self.watch_command: WatchCommand | None = None
         """Called before every command of the model starts; watches its file changes."""
         self.box_for_call: SandboxForCall | None = None
-        """Returns the sandbox for each process that a call starts, and what that sandbox would be by now."""
+        """Returns the sandbox policy for a process of a call; `current_box_of` returns the one it would get now."""
         self.current_box_of: Callable[[str], Box | None] = lambda call_id: None
         self.end_proxy_caller: Callable[[str], tuple[str, ...]] = lambda caller: ()
-        """Called with the caller name of a command that has ended; returns each `host:port` that was refused it."""
+        """Forgets a command that has ended, by its name at the proxy; returns each `host:port` it was refused."""
         self.mask_output: CurrentMask = lambda: None
-        """Returns the mask for the output of commands while it arrives."""
+        """Returns the current mask of secrets, for the output of commands while it arrives; None: no masking."""
         self.hidden_path_test: Callable[[], Callable[[str], bool]] = lambda: lambda path: False
-        """Called once for each search: returns a check, by real path, whether lines of a file must not be shown."""
+        """Returns, once for each search, a test by real path: whether a file's lines must not be shown."""
         self.mask_text: Callable[[str], str] = str
-        """Masks a text before it is cut."""
+        """Masks the secrets in a text before the text is truncated."""
         self._repositories = repositories
         self._mapped_repositories: dict[Path, MappedRepository] = {}
         self.on_map_progress: Callable[[], None] = lambda: None
@@ -128,12 +128,12 @@ class Workspace:
         self.mutations.subscribe(self._on_file_change)
         self.staged_actions = StagedActions(lambda: self.mutations)
         self.running_processes: set[RunningProcess] = set()
-        """Running commands, and processes that commands left behind."""
+        """Running commands of the session, and processes that earlier commands left behind."""
         self.shell_session: ShellSession | None = None
         self._kernel_settings = kernel_settings
         self._kernel: SessionKernel | None = None
         self.ripgrep: str | None = None
-        """The search program, once it was searched for."""
+        """The path of the `rg` program, after it was first searched for."""
 
     def _folders(self) -> tuple[str, ...]:
         return str(self.cwd), *self.added.real
@@ -243,8 +243,8 @@ class Workspace:
         return tuple(self._mapped_repositories.values())
 
     def _on_file_change(self, change: FileChange) -> None:
-        """Leaves an autorun file in place that a tool of bayou's wrote, or undo restored; reports each change to the
-        repository map at once, in a thread."""
+        """Reacts to a changed file: keeps an autorun file that bayou itself wrote or restored from being set aside,
+        and reports the change to the repository map in a thread."""
         if change.by != "command":
             self.guard.accept_file(change.path)
         for repository in self._mapped_repositories.values():

@@ -24,7 +24,7 @@ def force_exit_deadline(code: int, last_words: Callable[[], object] = lambda: No
     """Forces the end of this process within two seconds, in case a thread or a wait hangs.
 
     `last_words` is called first, with a short time limit, since a blocked terminal could hold it up. Child
-    processes end too: the keeper sees its link close. Uses threads, as the event loop may be what hangs.
+    processes end too: the supervisor program sees its link close. Uses threads, as the event loop may be what hangs.
     Returns a function that cancels the forced end.
     """
 

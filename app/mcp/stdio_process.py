@@ -1,7 +1,7 @@
 """Runs a server that is a program on this machine: its lines, its standard error, its end.
 
-It runs under the keeper (`tools.running.supervisor`), which ends it with all its child processes, even when bayou
-dies. Of the protocol only the framing is known here (`StdioTransport`). The SDK's own transport is not used:
+It runs under the supervisor program (`tools.running.supervisor`), which ends it with all its child processes, even
+when bayou dies. Of the protocol only the framing is known here (`StdioTransport`). The SDK's own transport is not used:
 it starts programs outside of the sandbox, leaves child processes behind when the server ends by itself, and
 joins lines without a limit.
 """
@@ -98,7 +98,7 @@ class ServerProcess:
         await self._stdin.drain()
 
     async def end(self) -> None:
-        """Closes the input, then lets the keeper end the process with all its child processes."""
+        """Closes the input, then lets the supervisor program end the process with all its child processes."""
         self._close_stdin()
         await asyncio.wait({self._watching}, timeout=EXIT_GRACE_SECONDS)
         await self._process.end()

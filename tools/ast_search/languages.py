@@ -13,7 +13,7 @@ AST_GREP_NAME_BY_LANGUAGE: Final = {name: name for name in _LANGUAGES_NAMED_ALIK
     "jsx": "jsx",
     "cuda": "cpp",
 }
-"""ast-grep's language name by the language of a file."""
+"""Maps the language of a file to ast-grep's name of that language."""
 _LANGUAGE_BY_ALIAS: Final = {
     "ts": "typescript",
     "js": "javascript",
@@ -62,8 +62,8 @@ _INDENTATION_LANGUAGES: Final = frozenset({"python", "haskell", "yaml", "elixir"
 
 
 def snippet_contexts_of(language: str) -> tuple[SnippetContext, ...]:
-    """Returns the surrounding codes of a language in the order in which they are tried; empty if a snippet is parsed as
-    it is."""
+    """Returns the contexts (code before and after) in which snippets of a language are parsed, in the order to try;
+    empty if the language parses snippets as they are."""
     return _CONTEXTS_BY_LANGUAGE.get(language, ())
 
 

@@ -14,11 +14,11 @@ class CapturedCode(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     """The captured code, exactly as in the file."""
     indent: str
-    """Indentation of the first line."""
+    """The indentation of the first captured line."""
     is_block: bool = False
-    """Whether the capture is statements in an indentation-based language."""
+    """Whether the captured code is a block of statements in a language whose blocks are marked by indentation."""
     has_multiline_string: bool = False
-    """Whether a line begins within a string and must not be moved."""
+    """Whether a line of the captured code begins inside a string, so that its indentation must not change."""
 
 
 class CannotIndentRewrite(Exception):

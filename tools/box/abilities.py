@@ -22,7 +22,7 @@ process."""
 _PROBE_TIMEOUT: Final = 5.0
 _CAP_SYS_ADMIN: Final = 1 << 21
 _PROBED_BOX: Final = Box(kind="work", writable=("/tmp",), network="own")
-"""The smallest policy that uses every feature."""
+"""The smallest sandbox policy that uses every feature; the probe tries the sandbox with it."""
 
 
 @functools.cache
@@ -65,7 +65,7 @@ def system_abilities() -> Abilities:
 
 
 def _probe(abilities: Abilities) -> str:
-    """Returns what failed; empty on success."""
+    """Tries the sandbox in a short-lived program, and returns which instruction failed and why; empty on success."""
     names = ("/dev", ("null", "shm", "pts"))
     steps = confinement_plan(_PROBED_BOX, abilities, lambda folder: names[1] if folder == names[0] else ())
     if abilities.has_networks:
@@ -96,7 +96,7 @@ def _probe(abilities: Abilities) -> str:
 
 
 def _probe_seatbelt() -> str:
-    """Returns what failed; empty on success."""
+    """Tries `sandbox-exec` of macOS with a profile, and returns what failed; empty on success."""
     try:
         tried = subprocess.run(
             command_line(_PROBED_BOX, ("/usr/bin/true",)),

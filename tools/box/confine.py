@@ -1,9 +1,9 @@
 """Confines a process before it becomes a sandboxed command, by executing instructions one after the other, and keeps
 its mounts while it runs.
 
-The keeper runs it between fork and exec, and so does `probe`; it needs only Python's standard library.
-`tools.box.plan` decides on the instructions: here they are only executed, and the first failure ends the
-process."""
+The supervisor program (`tools.running.supervisor`) runs it between fork and exec, and so does `probe`; it needs only
+Python's standard library. `tools.box.plan` decides on the instructions: here they are only executed, and the first
+failure ends the process."""
 
 import ctypes
 import errno
@@ -28,7 +28,7 @@ _READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_PROGRAMS, _BIND, _RECURSIVE, _PRIVATE = (
 )
 _OPEN_TREE, _MOVE_MOUNT, _SET_MOUNT = 428, 429, 442
 _LANDLOCK_CREATE_RULESET, _LANDLOCK_ADD_RULE, _LANDLOCK_RESTRICT_SELF = 444, 445, 446
-"""New system calls have one number on all machines."""
+"""The numbers of the Landlock system calls, which are the same on all processor architectures."""
 _AT_FDCWD, _AT_EMPTY_PATH, _AT_RECURSIVE, _OPEN_TREE_CLONE, _MOVE_FROM_DESCRIPTOR = -100, 0x1000, 0x8000, 1, 4
 _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 24, 38
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
@@ -42,7 +42,7 @@ _MOVED_TO, _CREATED, _OVERFLOW = 0x80, 0x100, 0x4000
 _ONLY_FOLDERS, _NOT_THROUGH_LINKS = 0x0100_0000, 0x0200_0000
 _CHANGE = struct.Struct("iIII")
 _MOUNT_POINT = 4
-"""The field of a line of `mountinfo`."""
+"""The index of the mount point among the fields of a line of `/proc/…/mountinfo`."""
 _LASTING_MOUNTS = (b"pin", b"guard", b"still", b"empty", b"blank")
 _ESCAPES = ((b"\\", b"\\134"), (b" ", b"\\040"), (b"\t", b"\\011"), (b"\n", b"\\012"), (b"#", b"\\043"))
 
@@ -59,7 +59,8 @@ class Confinement:
         self.allowed_sockets: list[bytes] = []
         """The places whose sockets can be connected to; `@` stands for names without a path."""
         self.connections = -1
-        """The descriptor by which connections are brokered; -1: they are not brokered."""
+        """The descriptor on which the kernel reports the process's connections, so that they can be brokered; -1 if
+        they are not brokered."""
 
     def run_instructions(self, instructions: "list[bytes]") -> None:
         """Executes the sandbox instructions in order. Raises OSError with the failing instruction as its file name."""
@@ -142,7 +143,7 @@ class Confinement:
                 raise
 
     def do_hold(self, path: bytes) -> None:
-        """Keeps a file, a folder or a link visible in a folder that is emptied next."""
+        """Keeps a file, folder or link visible in a folder that a later instruction (`empty`) empties."""
         is_link = os.path.islink(path)  # noqa: PTH114  (no `pathlib` here)
         self._held.append((os.readlink(path) if is_link else _clone_mount_tree(path), path))  # noqa: PTH115
 
@@ -180,7 +181,7 @@ class Confinement:
             _check_result(_SYSTEM.mount(b"/dev/pts/ptmx", b"/dev/ptmx", None, _BIND, None))
 
     def do_devices(self, names: bytes) -> None:
-        """Shows only these devices in `/dev`."""
+        """Replaces `/dev` so that only the given devices are visible in it."""
         trees = [(_clone_mount_tree(b"/dev/" + name), b"/dev/" + name) for name in names.split(b" ")]
         _check_result(
             _SYSTEM.mount(b"tmpfs", b"/dev", b"tmpfs", _NO_SUID | _NO_PROGRAMS, b"size=64k,mode=755")
@@ -251,7 +252,7 @@ class Confinement:
         _install_filter(program, 0)
 
     def do_ask(self, program: bytes) -> None:
-        """Installs a seccomp program that reports connections to the keeper."""
+        """Installs a seccomp program that reports connections to the supervisor program."""
         try:
             self.connections = _install_filter(program, _SECCOMP_NEW_LISTENER | _SECCOMP_WAIT_KILLABLE)
         except OSError:
@@ -263,7 +264,7 @@ class MountRestorer:
 
     Linux removes a mount when a program that does not see it deletes the file or folder below, or replaces it by
     renaming, as editors and `git config` do: a new file at a hidden or protected path would be open to the command.
-    The keeper's watcher creates the restorer before the mounts, so that no change is missed."""
+    The supervisor's watcher of the command creates the restorer before the mounts, so that no change is missed."""
 
     def __init__(self, instructions: "list[bytes]") -> None:
         parts = [instruction.partition(b" ") for instruction in instructions]
@@ -274,12 +275,12 @@ class MountRestorer:
         self._paths = {path for _, held in self._held for path in _with_folders_above(held)}
         self._states: dict[bytes, tuple[int, ...]] = {}
         self.changed = _SYSTEM.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
-        """The descriptor that is readable after changes in the folders; -1 where the system cannot report them: other
-        programs of the user, commands too, may have used up what it reports to one user."""
+        """The descriptor that becomes readable after changes in the watched folders; -1 where the system cannot
+        report changes, because the user's programs have used up the limit of watches."""
         self._watch_folders()
 
     def take_namespaces(self, namespaces: "list[int]") -> None:
-        """Takes the descriptors of the command's namespaces: of its users and of its mounts."""
+        """Takes ownership of the descriptors of the command's user and mount namespaces."""
         self._namespaces = namespaces
 
     def restore_mounts(self) -> None:
@@ -350,7 +351,8 @@ class MountRestorer:
         os.waitpid(child, 0)
 
     def _restore_inside(self) -> None:
-        """Joins the command's namespaces, and mounts again what is no mount there. For a process of its own."""
+        """Joins the command's namespaces and repeats the mounts that are missing there. Runs in a separate process,
+        which stays in these namespaces."""
         users, mounts = self._namespaces
         if not os.path.sameopenfile(users, os.open("/proc/self/ns/user", os.O_RDONLY)):
             _SYSTEM.setns(users, _CLONE_NEWUSER)
@@ -422,7 +424,7 @@ def _with_folders_above(path: bytes) -> "list[bytes]":
 
 
 def _escaped(path: bytes) -> bytes:
-    """Returns a path as `mountinfo` writes it."""
+    """Returns a path with the escapes with which `/proc/…/mountinfo` writes it."""
     for character, code in _ESCAPES:
         path = path.replace(character, code)
     return path

@@ -4,7 +4,7 @@ The kernel stops `connect` and asks (seccomp user notification), and the process
 command's own socket itself. So the checked path is the connected one, even if the command changes its memory
 meanwhile.
 
-The keeper's watcher and `probe` run it; it needs only Python's standard library."""
+The supervisor's watcher of the command and `probe` run it; it needs only Python's standard library."""
 
 import _thread
 import ctypes
@@ -114,7 +114,7 @@ class _Connection:
         self.socket = socket
         self.address = address
         self.place = -1
-        """The socket to connect to, if it has a path."""
+        """A descriptor of the socket file that the process wants to connect to; -1 for a socket without a path."""
 
     @property
     def may_wait(self) -> bool:
@@ -133,7 +133,7 @@ def _process_id(thread: int) -> int:
 
 
 def _open_as(thread: int, path: bytes) -> int:
-    """Opens a path as the sandboxed process sees it, whose root and mounts differ from those here."""
+    """Opens a path as the sandboxed process sees it, whose root and mounts differ from those of this process."""
     root = os.open(f"/proc/{thread}/root", os.O_PATH | os.O_CLOEXEC)
     try:
         how = struct.pack("=QQQ", os.O_PATH | os.O_CLOEXEC, 0, _RESOLVE_IN_ROOT)

@@ -15,7 +15,8 @@ _BPF_LOAD, _BPF_JUMP_EQUAL, _BPF_JUMP_AT_LEAST, _BPF_JUMP_ANY_BIT, _BPF_AND, _BP
 )
 _SECCOMP_ALLOW, _SECCOMP_NOTIFY, _SECCOMP_ERRNO = 0x7FFF0000, 0x7FC00000, 0x00050000
 _SYSCALL_OFFSET, _ARCHITECTURE_OFFSET, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
-"""Offsets of the fields in the kernel's data; of an argument, the lower half."""
+"""Byte offsets of the system call's number, architecture and arguments in the data that the kernel passes to a
+seccomp filter; of an argument, its lower 32 bits."""
 _NAMESPACE_FLAGS: Final = 0x7E02_0080
 """The flags of `clone` and `unshare` that create a namespace."""
 _TERMINAL_INPUT_IOCTLS: Final = (0x5412, 0x541C)
@@ -98,7 +99,7 @@ def refused_syscalls(machine: str, *, may_look_inside: bool) -> dict[str, int]:
 
 
 AllowedSockets = Literal["all", "local", "network", "none"]
-"""The sockets that can be created: local sockets have a path or an abstract name."""
+"""The kinds of sockets that a sandboxed process may create: local sockets have a path or an abstract name."""
 
 
 @lru_cache
@@ -197,4 +198,5 @@ _ALLOW_CONNECTED_SOCKETS: Final = [
     _return_allow(),
     _return_error(errno.EACCES),
 ]
-"""Allows a socket type, already loaded, if it communicates only with its connection."""
+"""Filter instructions that allow a socket of the loaded type only if it is connection-oriented, and so cannot send
+to a path without `connect`."""

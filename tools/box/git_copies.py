@@ -31,14 +31,16 @@ _CACHE_NAME: Final = late(
     r"objects/(?:info/commit-graph|info/commit-graphs/.+|pack/multi-pack-index|pack/multi-pack-index\.d/.+|"
     r"pack/.+\.(?:bitmap|rev))"
 )
-"""Files that git makes from the objects: it works without them, but not with broken ones."""
+"""Matches the names of git's cache files (such as the commit graph), which git rebuilds if they are missing but not
+if they are corrupt."""
 _CACHE_CHAIN: Final = late(rb"(?:[0-9a-f]{40}(?:[0-9a-f]{24})?\n)*")
-"""Content of a file that names the parts of a cache; every other one ends with its own hash."""
+"""Matches the content of a cache file of git that lists the parts of a split cache; every other cache ends with its
+own hash."""
 _COPIED_FILES: Final = ("HEAD", "index", "packed-refs", "objects/info/alternates")
 _COPIED_FOLDERS: Final = ("refs", "logs")
 _REQUIRED_FOLDERS: Final = ("refs", "refs/heads", "objects")
 _REFERENCE_CONTENT: Final = late(rb"ref: refs/\S+\s*|[0-9a-f]{40}(?:[0-9a-f]{24})?\s*")
-"""Content of HEAD or a reference."""
+"""Matches the valid content of git's `HEAD` or of a reference."""
 _REFLOG_LINE: Final = late(rb"[0-9a-f]{40}(?:[0-9a-f]{24})? [0-9a-f]{40}(?:[0-9a-f]{24})? ")
 _REFLOG_TIME: Final = late(rb"> (\d{1,15}) [+-]\d{4}(?:\t|$)", re.MULTILINE)
 _FILE_SIGNATURES: Final = {
@@ -59,7 +61,7 @@ _PRUNE_AGE: Final = 14 * 86_400
 _REFLOG_EXPIRY: Final = 90 * 86_400
 """Default age in seconds at which git deletes reflog entries."""
 _MTIME_RESOLUTION_NS: Final = 50_000_000
-"""A folder that changed this recently may change again without a new modification time."""
+"""The time in nanoseconds within which a folder can change again without getting a new modification time."""
 _GIT_TIMEOUT: Final = 60.0
 _WRITE_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -74,7 +76,7 @@ class RestoredFiles(msgspec.Struct, frozen=True):
     objects: int = 0
     files: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
-    """Broken caches, which git makes anew."""
+    """Broken caches that were removed, because git rebuilds them."""
 
 
 class GitCopies:
@@ -87,7 +89,7 @@ class GitCopies:
         self._repositories: dict[str, _Repository] = {}
         self._lock = threading.Lock()
         self._running_commands = 0
-        """The number of running commands; files that disappear meanwhile are not forgotten."""
+        """The number of running commands; while one runs, the copies of files that disappear are kept."""
 
     def copy_before(self, folders: Iterable[str]) -> None:
         """Copies the parts of git folders that a command could destroy, before it runs. For a thread."""
@@ -120,7 +122,7 @@ class GitCopies:
 
 
 class _ObjectCopy(msgspec.Struct, frozen=True):
-    """Where the file of copies keeps one loose object of git, which is restored if a command destroys it."""
+    """The place of one loose git object in the file of copies, from which it is restored if a command destroys it."""
 
     offset: int
     size: int
@@ -162,11 +164,11 @@ class _Repository:
         self._files: dict[str, tuple[Stamp, bytes]] = {}
         self._caches: dict[str, Stamp] = {}
         self._folders: tuple[str, ...] = ()
-        """The existing folders among those that make it a repository."""
+        """The existing folders among those that make a folder a git repository, such as `objects` and `refs`."""
 
     def copy_new_parts(self, *, forgets: bool) -> None:
-        """Copies the parts of the git folder that are new since the last copy. `forgets`: what disappeared since then
-        was not lost by a command."""
+        """Copies the parts of the git folder that are new since the last copy. With `forgets`, it drops the copies
+        of parts that disappeared since then, because no command ran that could have destroyed them."""
         with _open_folder(self._folder) as folder:
             self._folders = tuple(name for name in _REQUIRED_FOLDERS if _is_folder(name, folder))
             self._caches = dict(_caches_of(folder))
@@ -331,7 +333,8 @@ class _Repository:
         return False
 
     def _missing_objects(self, names: list[str]) -> list[str]:
-        """Returns the objects that the repository lacks in any form; all of them where git fails."""
+        """Returns those of the objects that the repository no longer has, loose or packed; all of them if git
+        fails."""
         told = self._git_output(
             "cat-file", "--batch-check", given="".join(f"{name}\n" for name in names).encode()
         )
@@ -411,7 +414,7 @@ def _small_files(folder: int) -> Iterator[tuple[str, Stamp]]:
 
 
 def _caches_of(folder: int) -> Iterator[tuple[str, Stamp]]:
-    """Yields the caches of a git folder, whatever is at their paths."""
+    """Yields the paths of the caches of a git folder, without checking their content."""
     for place in (
         "objects/info",
         "objects/pack",
@@ -426,7 +429,7 @@ def _caches_of(folder: int) -> Iterator[tuple[str, Stamp]]:
 
 
 def _is_sound_cache(folder: int, name: str) -> bool:
-    """Returns whether a cache of git is a file that ends with the hash of what comes before."""
+    """Returns whether a file is an intact git cache, which ends with the hash of its content."""
     with (
         suppress(OSError),
         _open_parent(name, folder) as (inner, last),

@@ -31,9 +31,9 @@ RESERVED_CONTENT: Final = {"commondir": COMMONDIR_HERE, "config.worktree": ""}
 """Optional files of git, with a content that has the same effect as no file."""
 _MAX_POINTER_BYTES: Final = 64 * 1024
 _MAX_LINKS: Final = 40
-"""The number of links that the system follows."""
+"""The maximum number of symbolic links that the system follows in a path."""
 _FOLDER_SETTINGS: Final = (("core", "hookspath"), ("init", "templatedir"))
-"""Settings that name a folder whose hooks git runs, or copies into new repositories."""
+"""Git settings that name a folder of hooks, which git runs or copies into new repositories."""
 MAX_FOLDERS: Final = 300
 _MAX_HOOKS: Final = 200
 _MAX_PACKS: Final = 200
@@ -42,26 +42,26 @@ _MAX_GUARDED_PROGRAMS: Final = 300
 
 class GitPlaces(msgspec.Struct, frozen=True):
     writable: tuple[str, ...] = ()
-    """Writable places outside the workspace."""
+    """Paths of git outside the workspace that commands may write."""
     guarded: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     """Symbolic links that must not change; their targets are guarded too."""
     pinned: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    """Places that would be guarded if they existed."""
+    """Missing paths that would be guarded if they existed."""
     repositories: tuple[str, ...] = ()
-    """The git folders."""
+    """The git folders of the workspace's repositories."""
     packs: tuple[str, ...] = ()
     """Pack files, which never change; git removes them after it repacked their objects."""
     reserved: tuple[str, ...] = ()
     """Missing files by which a command could make git use another folder or configuration, and existing ones with
     the neutral content."""
     commands: tuple[str, ...] = ()
-    """The values of the configurations that start programs."""
+    """The values of git settings that start programs."""
     hook_folders: tuple[str, ...] = ()
-    """The folders of hooks that the configurations name."""
+    """The folders of hooks that git's configurations name."""
     started: tuple[str, ...] = ()
-    """The files that these may start, and the links on the way to them."""
+    """The files that git may start by these settings and hook folders, and the links on the way to them."""
 
 
 def git_places(
@@ -309,7 +309,7 @@ def _links_on_path(path: str) -> Iterable[str]:
 
 
 def has_effect(path: str) -> bool:
-    """Returns whether an optional file of git is there with another content than bayou's own."""
+    """Returns whether an optional git file exists with other content than the neutral content that bayou gives it."""
     return os.path.islink(path) or _first_line(path) not in ("", COMMONDIR_HERE)  # noqa: PTH114  (a text)
 
 
@@ -342,7 +342,8 @@ def git_folder_of(link: str) -> str:
 
 
 def parent_folders(paths: Iterable[str], roots: Iterable[str]) -> tuple[str, ...]:
-    """Returns the folders between these paths and their roots: a movable parent folder makes the path movable."""
+    """Returns the folders between these paths and their roots. They must not be moved either, because the path
+    would move with them."""
     found: dict[str, None] = {}
     places = tuple(roots)
     for path in paths:

@@ -74,7 +74,7 @@ def group_of_host(host: str) -> str | None:
 
 
 def hosts_of_group(group: str) -> tuple[str, ...]:
-    """Returns each host as `host:port`."""
+    """Returns the hosts of a named group, each as `host:port`."""
     return tuple(f"{host}:{port}" for host in HOST_GROUPS.get(group, ()) for port in _PORTS)
 
 

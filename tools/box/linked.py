@@ -20,9 +20,10 @@ from tools.protected.autorun_files import VCS_FOLDERS
 
 MAX_ENTRIES: Final = 100_000
 MAX_IN_FOLDER: Final = 64
-"""Number of places that are protected one by one in a folder; with more, the whole folder is protected."""
+"""The maximum number of hard-linked files in a folder that are protected one by one; with more, the whole folder is
+protected."""
 MAX_HELD: Final = 200
-"""Number of files that are followed when they are moved."""
+"""The maximum number of hard-linked files whose moves are followed."""
 _MAX_NAMES: Final = 1_000
 """Maximum number of entries of one place that are searched for files with several names."""
 _MAX_COPIED_SIZE: Final = 1 << 30
@@ -36,7 +37,7 @@ _Inode = tuple[int, int]
 class HardLinkedFile(msgspec.Struct, frozen=True):
     path: str
     inode: _Inode
-    """Device and inode."""
+    """The device and inode number of the file."""
     link_count: int
 
 
@@ -53,7 +54,7 @@ class _Folder(msgspec.Struct, frozen=True):
     stamp: tuple[int, int, int]
     entries: int
     folders: tuple[str, ...]
-    """Subfolders to scan."""
+    """Subfolders of the folder that are scanned next."""
     found: tuple[HardLinkedFile, ...]
     vcs_folders: tuple[str, ...]
 
@@ -329,7 +330,8 @@ def _with_parents(folders: Iterable[str], workspace: str) -> set[str]:
 
 
 def _is_linked(path: str) -> bool:
-    """Returns whether a path still has further names; a folder does. A removed name outside changes nothing here."""
+    """Returns whether a path still has further hard links; True for a folder, False if the path is missing.
+    Removing such a link elsewhere changes nothing in this folder."""
     try:
         return os.lstat(path).st_nlink > 1
     except OSError:
@@ -337,7 +339,7 @@ def _is_linked(path: str) -> bool:
 
 
 def _inodes_in(place: str) -> Iterable[_Inode]:
-    """Yields the files with several names at a place, breadth first."""
+    """Yields the inodes of files with several hard links at or below a path, breadth first."""
     waiting, seen = deque([place]), 0
     while waiting and seen < _MAX_NAMES:
         path = waiting.popleft()

@@ -22,14 +22,16 @@ from tools.protected.autorun_files import PROJECT_AUTORUN_FILES, VCS_FOLDERS, ma
 
 MAX_ENTRIES: Final = 20_000
 MAX_REPOSITORIES: Final = 50
-"""Maximum number, not counting repositories that an index links to."""
+"""The maximum number of repositories that are searched for below a workspace, not counting those that an index
+links to."""
 _MAX_NAMED_FOLDERS: Final = 300
 """Maximum number of folders in which a pattern of git's configuration is looked for."""
 _SKIPPED_FOLDERS: Final = frozenset({*VCS_FOLDERS, "node_modules", "__pycache__", "target"})
 _ENVIRONMENT_PART: Final = late(r"/\.?venv(?:/lib(?:64)?(?:/python[^/]*(?:/[a-z]+-packages)?)?)?\Z")
 """The folders of a virtual environment that are searched: those on the way to its packages, whose content is not."""
 _BARE_REPOSITORY_FILES: Final = frozenset({"objects", "refs"})
-"""Beside `HEAD`; or `commondir`, which names the folder that has them."""
+"""Names of which one exists beside `HEAD` in a bare repository; or `commondir`, which names the folder that has
+them."""
 _AUTORUN_ROWS: Final[dict[str, list[tuple[str, ...]]]] = {}
 _AUTORUN_PATTERNS: Final = tuple(
     row.name for row in PROJECT_AUTORUN_FILES if "*" in row.name and "/" not in row.name
@@ -54,18 +56,19 @@ _MODULES: Final = late(r"python[^\s/]*\s[^;&|]*?-m\s+([\w.]+)")
 _PATTERN: Final = late(r"[*?\[]")
 _WORD_CHARACTER: Final = late(r"\w")
 _DATA_ENDINGS: Final = (".json", ".md")
-"""Commands that name such a file read or write it."""
+"""File name endings of data: a command that names such a file reads or writes it and does not run it."""
 GIT_ARGUMENTS: Final = "git "
 """Beginning of a command that git itself reads (an alias), not a shell."""
 
 
 class NestedPaths(msgspec.Struct, frozen=True):
     git_folders: tuple[str, ...] = ()
-    """Each `.git`, whether folder, file or link, and each bare repository."""
+    """Each `.git` below the workspace, whether a folder, a file or a link, and each bare repository."""
     later: tuple[str, ...] = ()
-    """Autorun files and folders; of version control those that are not git's."""
+    """Autorun files and folders below the workspace, including those of version control systems other than git."""
     likely_later: tuple[str, ...] = ()
-    """Files and folders that run later if their hidden folder is that of an agent or an editor."""
+    """Files and folders that would run later if the hidden folder that contains them belongs to an agent or an
+    editor."""
     limits: tuple[str, ...] = ()
     """Places where the search stopped, and unreadable folders."""
 
@@ -79,14 +82,15 @@ class _Folder(msgspec.Struct, frozen=True):
 
 
 class StartedNames:
-    """The paths that commands of a configuration spell, and the names of files that occur as words in them.
+    """The paths that commands of git's configuration contain, and their words that may be names of files.
 
-    A shell may read such a command, so each is read with its quotes and without, and as it is and with `*` for what is
-    computed."""
+    A shell may read such a command, so each is read with its quotes and without, and both as it is and with `*` for
+    parts that the shell computes.
+    """
 
     def __init__(self, commands: Iterable[str]) -> None:
         self.paths: dict[str, bool] = {}
-        """Each with whether only executable files at it count."""
+        """Each path in the commands, with whether it matters only if it is executable."""
         words: dict[str, None] = {}
         for text in commands:
             computed = _COMPUTED.sub("*", _COMPUTED.sub("*", text))
@@ -106,8 +110,8 @@ class StartedNames:
         self._pattern = re.compile("|".join(map(fnmatch.translate, forms))) if forms else None
 
     def named_in(self, names: Iterable[str]) -> dict[str, bool]:
-        """Returns those of the names that are words of the commands, each with whether only an executable file of that
-        name counts, because it fits a computed one."""
+        """Returns those of the names that are words of the commands. The value is True if only an executable file
+        of that name matters, because the name fits only a word with `*`."""
         match = self._pattern.match if self._pattern is not None else None
         fitting = (name for name in names if match(name)) if match is not None else ()
         return {**dict.fromkeys(fitting, True), **dict.fromkeys(self._words.intersection(names), False)}
@@ -124,7 +128,7 @@ class NestedPathFinder:
     def __init__(self) -> None:
         self._folders: dict[str, _Folder] = {}
         self._searched: dict[str, list[_Folder]] = {}
-        """The folders of the last search of each workspace."""
+        """The folders of the last search, by workspace."""
         self._links = GitLinkFinder()
         self._reported_limits: frozenset[str] = frozenset()
 
@@ -261,7 +265,7 @@ def _read_folder(path: str, stamp: tuple[int, int, int]) -> _Folder:
 
 
 def has_autorun_pattern(name: str) -> bool:
-    """Whether the name of a file is one of an autorun row with a `*`."""
+    """Returns whether a file name matches an autorun pattern that contains `*`."""
     is_near = name.startswith(_STARTS) or name.endswith(_ENDS)  # a search asks about every file
     return is_near and any(matches_row_name(name, pattern) for pattern in _AUTORUN_PATTERNS)
 

@@ -150,8 +150,8 @@ def list_folder(path: str) -> list[str]:
 
 
 def newly_hidden(box: Box, before: Box) -> tuple[str, ...]:
-    """Returns the places that a running process can see and a new one could not. Sockets, which come and go, are
-    excluded, and so are private files of programs, which many programs make all the time."""
+    """Returns the places that a running process can still see but that a process started now could not. Sockets,
+    which come and go, are excluded, and so are private files of programs, which change often."""
     return tuple(
         path
         for path in box.hidden
@@ -160,8 +160,8 @@ def newly_hidden(box: Box, before: Box) -> tuple[str, ...]:
 
 
 def with_shared_files(box: Box, before: Box | None) -> Box:
-    """Returns the present sandbox policy for a process that runs with an earlier one, `before`: it can write files that
-    got their further names since."""
+    """Returns the current sandbox policy for a process that still runs with the earlier policy `before`: files that
+    got further hard links since then are marked as writable for it, so that they are compared."""
     if before is None:
         return box
     held = {*before.linked, *before.guarded, *before.hidden}

@@ -25,22 +25,22 @@ _RIGHTS_CREATE_REMOVE: Final = sum(1 << number for number in range(4, 13))
 _RIGHT_REFER, _RIGHT_TRUNCATE = 1 << 13, 1 << 14
 _SCOPE_ABSTRACT_SOCKETS, _SCOPE_SIGNALS = 1, 2
 _MIN_LANDLOCK: Final = 2
-"""Earlier versions forbid renaming a file into another folder."""
+"""The oldest version of Landlock that bayou uses; earlier ones forbid renaming a file into another folder."""
 _LANDLOCK_SCOPES_VERSION: Final = 6
 
 _ALLOWED_CAPABILITIES: Final = (0, 1, 3, 4, 5, 6, 7, 10)
 """Capabilities that root keeps: file owners and modes, signals, changing the user, low ports."""
 _DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty", "pts")
 _USER_DEVICES: Final = ("dri", "kfd", "nvidiactl", "nvidia-uvm", "nvidia0")
-"""Devices whose access the system controls per user."""
+"""Devices that stay visible, because the system checks for each user who may open them."""
 _WRITABLE_DEVICES: Final = (*_DEVICES, "ptmx", "shm", "console", "dri", "kfd", "nvidiactl", "nvidia-uvm")
 
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):
-    """The features for sandboxes that this system has, as tried out."""
+    """The sandbox features that this system supports, found by trying them."""
 
     has_mounts: bool = False
-    """Mount namespaces, and the operations in them."""
+    """Whether mount namespaces work, with all mount operations that the sandbox needs."""
     has_networks: bool = False
     landlock: int = 0
     """The Landlock version; 0 if there is none."""
@@ -51,7 +51,7 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
     needs_users: bool = True
     """Whether namespaces need a user namespace, because bayou is not root."""
     why: str = ""
-    """The reason why no more is available."""
+    """The reason why the system supports no stronger sandbox."""
     has_seatbelt: bool = False
     """Whether the system is macOS and its `sandbox-exec` accepts the profile."""
 
@@ -185,7 +185,8 @@ def _landlock_instructions(
 
 
 def _readable_places(box: Box, list_folder: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
-    """Returns the places that together are everything except the hidden ones: Landlock rules only add rights."""
+    """Returns the places that together contain everything but the hidden places, because Landlock rules can only
+    add rights."""
     hidden = set(box.hidden)
     above = {"/"} if hidden else set[str]()
     for path in hidden:

@@ -180,7 +180,7 @@ def changed_paths(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
 
 
 def _add_paths(found: Snapshot, paths: Iterable[str]) -> None:
-    """Adds the state of paths to a snapshot, and of the content of folders."""
+    """Adds the state of the paths, and of the content of folders among them, to a snapshot."""
     for path in paths:
         _add_path(found, path)
         waiting, seen = deque((path,) if path in found else ()), 0
@@ -198,7 +198,7 @@ def _add_paths(found: Snapshot, paths: Iterable[str]) -> None:
 
 
 def _add_vcs_folder(found: Snapshot, folder: str) -> None:
-    """Adds to a snapshot a repository that is not git's: that it is there, and what starts programs in it."""
+    """Adds a repository that is not git's to a snapshot: its existence, and its files that start programs."""
     for path in (folder, f"{folder}/repo"):
         stamp = file_stamp(path)
         if stamp:
@@ -208,7 +208,8 @@ def _add_vcs_folder(found: Snapshot, folder: str) -> None:
 
 
 def file_stamp(path: str) -> tuple[int, ...]:
-    """Returns a stamp of a file that changes whenever the file does; nothing if it is missing."""
+    """Returns values (such as size and modification time) that differ after each change of a file; empty if it is
+    missing."""
     try:
         seen = os.lstat(path)
     except OSError:

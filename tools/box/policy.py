@@ -10,7 +10,8 @@ import msgspec
 
 BoxKind = Literal["read", "work"]
 BoxNetwork = Literal["off", "own", "open"]
-"""No network; the session's own network with its proxy; this machine's network."""
+"""The network that a sandboxed command has: none, the session's own network with its proxy, or this machine's
+network."""
 
 
 class Box(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,11 +20,12 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: BoxKind
     writable: tuple[str, ...] = ()
-    """Folders and files, each with everything below."""
+    """Folders and files that the command may write, each with everything below."""
     guarded: tuple[str, ...] = ()
-    """Read-only exceptions in writable places."""
+    """Read-only paths in the writable places."""
     unwatched: tuple[str, ...] = ()
-    """Those of them that other programs change all the time: not compared."""
+    """Guarded paths that other programs change all the time, so that they are not compared before and after a
+    command."""
     linked: tuple[str, ...] = ()
     """Files with hard links elsewhere, which writing in place would change too: read-only for processes. bayou's
     own tools may change them, because they write a copy."""
@@ -34,28 +36,29 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     reserved: tuple[str, ...] = ()
     """Missing names that must not be taken: a placeholder file is put there before a command runs."""
     searched: tuple[str, ...] = ()
-    """The folders that are searched afterwards for new repositories and autorun files."""
+    """The folders that are searched for new repositories and autorun files after a command."""
     repositories: tuple[str, ...] = ()
-    """Git folders that are copied while a command runs."""
+    """Git folders whose destructible parts are copied before a command, so that they can be restored."""
     vcs_folders: tuple[str, ...] = ()
     """Folders of version control whose files get their own copies before a command, if they have names elsewhere."""
     hidden_folders: tuple[str, ...] = ()
     hidden_files: tuple[str, ...] = ()
-    """Hidden files and sockets."""
+    """Files and sockets that the command cannot see."""
     private: tuple[str, ...] = ()
-    """Those of the hidden files and folders that no table names: they look like files with keys."""
+    """Hidden files and folders that are in no table of known secrets but look like files with keys."""
     shown: tuple[str, ...] = ()
-    """Visible exceptions in hidden folders, by name, including links."""
+    """Paths in hidden folders that stay visible, by their names, including links."""
     sockets: tuple[str, ...] = ()
     """Places whose sockets can be connected to. Writable ones are also unmovable and separate mounts, so that no
     socket from elsewhere can be moved there."""
     watched: tuple[str, ...] = ()
-    """Places that should be guarded and cannot be: compared before and after."""
+    """Places that should be guarded and cannot be, so that they are compared before and after a command."""
     network: BoxNetwork = "off"
     allowed: tuple[str, ...] = ()
     """Autorun places in the workspace that the user allowed commands to write."""
     shared: tuple[str, ...] = ()
-    """Places like `linked` that the process can write all the same: their files are compared before and after."""
+    """Hard-linked files, as in `linked`, that a running process can write nevertheless; they are compared before
+    and after."""
     granted: tuple[str, ...] = ()
     """Files that the user allowed bayou's own tools to read and write despite the policy."""
     caller: str = ""
@@ -63,7 +66,7 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     has_terminal: bool = False
     """Whether the command gets a terminal that the user sees; otherwise no terminal of this machine is reachable."""
     environment: tuple[tuple[str, str], ...] = ()
-    """Variables set for each process."""
+    """Environment variables that are set for each process."""
 
     @property
     def hidden(self) -> tuple[str, ...]:

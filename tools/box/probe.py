@@ -11,7 +11,7 @@ import sys
 
 _AF_UNIX, _SOCK_STREAM = 1, 1
 _ECONNREFUSED = 111
-"""Error of a connection to a file that is not a socket."""
+"""The error number for a connection to a file that is not a socket."""
 _PIDFD_GETFD = 438
 _PR_SET_DUMPABLE = 4
 

@@ -30,12 +30,14 @@ _METADATA_ADDRESSES: Final = frozenset(
 )
 _TRANSLATED_NETWORK: Final = ipaddress.ip_network("64:ff9b::/96")
 _ISATAP: Final = 0x5EFE
-"""Bits 32 to 63 of an address that ends in an IPv4 one (RFC 5214); the universal bit (0x02000000) may be set."""
+"""A pattern of bits 32 to 63 of an ISATAP address, which ends in an IPv4 address (RFC 5214); the universal bit
+(0x02000000) may be set."""
 
 _PROXY_USER: Final = "bayou"
 
 AllowHost = Callable[[str, int, str], Awaitable[bool]]
-"""Decides on a host and port for a caller; the caller is empty if the program did not send it."""
+"""A function that decides whether a command may connect to a host and port; the caller is empty if the program did
+not send it."""
 ResolveHost = Callable[[str, int], Awaitable[list[str]]]
 ConnectHost = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
 
@@ -59,7 +61,8 @@ class ProxyRequest(msgspec.Struct, frozen=True):
     first: bytes
     is_tunnel: bool
     caller: str = ""
-    """The user name from `proxy_variables`; empty if the program does not send it."""
+    """The user name that the program sent, which identifies the tool call (see `proxy_variables`); empty if it sent
+    none."""
 
 
 class RefusedHost(Exception):
@@ -78,8 +81,8 @@ class HostProxy:
         connect: ConnectHost | None = None,
         is_own: Callable[[str], bool] = is_own_address,
     ) -> None:
-        """`allow` may wait for the user. `is_listed` returns whether a rule names this exact host, wherever it
-        resolves to."""
+        """Creates the proxy. `allow` may wait for the user. `is_listed` returns whether a rule names exactly this
+        host, which is then allowed to resolve to a local address."""
         self._allow = allow
         self._is_listed = is_listed
         self._resolve = resolve or resolve_host
@@ -232,8 +235,8 @@ def _host_and_port(text: str, usual: int | None) -> tuple[str, int] | None:
 def reached_addresses(
     found: ipaddress.IPv4Address | ipaddress.IPv6Address,
 ) -> list[ipaddress.IPv4Address | ipaddress.IPv6Address]:
-    """Returns the addresses that a connection to this one may reach: the IPv4 one that is mapped, translated or
-    tunnelled, and the address itself unless it is only another spelling of that."""
+    """Returns the addresses that a connection to an address may reach: the IPv4 address that it maps, translates or
+    tunnels to, and the address itself unless it is only another notation of that."""
     if isinstance(found, ipaddress.IPv4Address):
         return [found]
     last = ipaddress.IPv4Address(int(found) & 0xFFFF_FFFF)

@@ -15,7 +15,8 @@ from tools.patterns import late
 
 
 def _any_of(*words: str) -> "re.Pattern[str]":
-    """Builds a pattern of these words at word starts: `FileNotFoundError` is not `ENOTFOUND`."""
+    """Builds a pattern that matches any of these words where a word starts, so that `ENOTFOUND` is not found in
+    `FileNotFoundError`."""
     return late(r"(?<![a-z])(?:" + "|".join(map(re.escape, words)) + ")")
 
 
@@ -117,8 +118,8 @@ def find_refusals(
 
 
 def hidden_files_named(text: str, box: Box) -> tuple[Refusal, ...]:
-    """Returns the hidden files that a command's output names, those outside the workspace with their folder: a program
-    sees them empty, without an error."""
+    """Returns the hidden files that a command's output names, and for files outside the workspace their folder: a
+    program sees hidden files empty, without an error that the sandbox could be found by."""
     inside = [path for path in box.hidden_files if covering_place(path, box.searched) is not None]
     outside = [path for path in box.hidden_files if path not in inside and "/." in path]
     places = [*inside, *outside]
@@ -130,8 +131,8 @@ def hidden_files_named(text: str, box: Box) -> tuple[Refusal, ...]:
 
 
 def linked_files_named(text: str, output: str, box: Box) -> tuple[Refusal, ...]:
-    """Returns the hard-linked files that a command's output names, if a refusal without a place occurred: a program
-    that replaces a file names the new one."""
+    """Returns the hard-linked files that a command's output names, if it reports a refusal without a path: a
+    program that replaces a file reports the new name."""
     if not box.linked or _WRITE_ERRORS.search(output.casefold()) is None:
         return ()
     names = {path: re.escape(path.rpartition("/")[2]) for path in box.linked}

@@ -35,19 +35,19 @@ from tools.files.paths import real_path
 from tools.protected.autorun_files import VCS_FOLDERS
 
 _Activity = dict[str, bytes]
-"""For each thread below this process, by its folder in `/proc`, how long and how often it has run: one that has not
-run has not changed a file."""
+"""How long and how often each thread below this process has run, by the thread's folder in `/proc`: a thread that
+has not run since has changed no file."""
 _INSTALLED_ENDING: Final = ".pth"
-"""Installers make such files for packages: they are named, and not moved."""
+"""The ending of files that installers create for packages; they are reported and not moved."""
 _SETTLE_SECONDS: Final = 0.01
 _MAX_TRIES: Final = 5
 
 
 class SetAside(msgspec.Struct, frozen=True):
     path: str
-    """Where the command created the file."""
+    """The path at which the command created the file."""
     kept_path: str
-    """Where the file is now."""
+    """The path to which the file was moved."""
 
 
 class BoxSnapshot(msgspec.Struct, frozen=True):
@@ -55,21 +55,22 @@ class BoxSnapshot(msgspec.Struct, frozen=True):
 
     files: Snapshot = {}
     autorun_files: frozenset[str] = frozenset()
-    """The autorun files among them, but for those that git's configuration names."""
+    """The existing autorun files, except those that only git's configuration names."""
     git: GitPlaces = GitPlaces()
     named: Snapshot = {}
-    """The files whose names are words of commands in git's configuration, each with its mode first."""
+    """The files whose names occur as words in commands of git's configuration, each with a stamp whose first value
+    is its mode."""
     shared: Snapshot = {}
-    """The files with names elsewhere that the process can write."""
+    """The files with further hard links elsewhere that the process can write, with their state."""
     limits: tuple[str, ...] = ()
-    """Places where the search stopped."""
+    """Places where the search for changes was cut short because of a limit."""
 
 
 class BoxChanges(msgspec.Struct, frozen=True, kw_only=True):
     """Changes by a command that its sandbox could not prevent."""
 
     planted: tuple[str, ...] = ()
-    """Autorun files that the command created or changed, and that stay."""
+    """Autorun files that the command created or changed, and that were left in place."""
     set_aside: tuple[SetAside, ...] = ()
     """Autorun files that were moved out of the workspace."""
     put_back: tuple[RestoredFiles, ...] = ()
@@ -84,11 +85,11 @@ class _LastingProcesses(msgspec.Struct, frozen=True, kw_only=True):
     """The processes of a session that last beyond a tool call, with their policy and activity."""
 
     box: Box
-    """Their policy."""
+    """The sandbox policy of the lasting processes."""
     seen: BoxSnapshot
-    """The state at the last comparison."""
+    """The state of the unprotected places at the last comparison."""
     activity: _Activity = {}
-    """What they had done right before it; empty if that is unknown."""
+    """The activity counters of the processes just before the last comparison; empty if they are unknown."""
 
 
 class AutorunGuard:
@@ -102,7 +103,8 @@ class AutorunGuard:
         private_folder: Callable[[str], Path],
         folder: Callable[[], Path],
     ) -> None:
-        """`private_folder` makes one for copies of git's files. Moved files are kept below `folder`."""
+        """Creates the guard. `private_folder` creates a private folder for the copies of git's files. Moved files
+        are kept below `folder`."""
         self._nested = nested
         self._copies = GitCopies(private_folder)
         self._vcs_files = VcsFileSeparator()
@@ -112,9 +114,9 @@ class AutorunGuard:
         self._lasting_names: dict[str, None] = {}
         self._unreported_changes = BoxChanges()
         self._named_files: set[str] = set()
-        """Those that were reported because git's configuration has their names."""
+        """The files that were already reported because git's configuration contains their names."""
         self._accepted_files: dict[str, tuple[int, ...]] = {}
-        """The files that bayou itself wrote, each as it was then."""
+        """The files that bayou itself wrote, each with its stamp at that time."""
 
     @property
     def is_watching(self) -> bool:
@@ -126,8 +128,8 @@ class AutorunGuard:
         return tuple(self._lasting_names) or ("a command that did not finish its start",)
 
     def snapshot_before(self, box: Box | None) -> BoxSnapshot:
-        """Takes a snapshot of the unprotected places before a process; `changes_after` follows each. `box` None: it
-        runs outside."""
+        """Takes a snapshot of the unprotected places before a process starts; `changes_after` must follow each
+        call. `box` is None for a process outside the sandbox."""
         if box is None or box.kind == "work":
             self._note_changes(self._compare_lasting())
         if box is not None and self._vcs_files.separate(box.vcs_folders, (*box.guarded, *box.hidden)):
@@ -144,8 +146,8 @@ class AutorunGuard:
         return msgspec.structs.replace(changes, put_back=restored)
 
     def compare_unfinished(self, before: BoxSnapshot, box: Box | None) -> None:
-        """Compares the unprotected places after a process that has no result, because it failed or was cancelled at its
-        start. `changes_between` returns the changes."""
+        """Compares the unprotected places after a process that returned no result, because it failed or was
+        cancelled at its start, and keeps the changes for the next `changes_between`."""
         self._note_changes(self.changes_after(before, box))
 
     def changes_so_far(self, before: BoxSnapshot, box: Box | None) -> tuple[BoxChanges, BoxSnapshot]:
@@ -156,8 +158,8 @@ class AutorunGuard:
         return found
 
     def watch_process(self, box: Box, name: str) -> None:
-        """Begins to look for changes between calls, before the lasting process `name` starts; again if its policy has
-        changed."""
+        """Starts looking for changes between calls, before the lasting process `name` starts, or again after its
+        policy has changed."""
         with self._lock:
             self._lasting_names[name] = None
             now = _current_box(box)
@@ -168,7 +170,7 @@ class AutorunGuard:
             self._lasting_processes = msgspec.structs.replace(known, box=now)
 
     def changes_between(self) -> BoxChanges:
-        """Returns the changes in unprotected places since the last time that no call accounts for."""
+        """Returns the changes in unprotected places since the last comparison that were made between tool calls."""
         self._note_changes(self._compare_lasting())
         with self._lock:
             found, self._unreported_changes = self._unreported_changes, BoxChanges()
@@ -178,13 +180,14 @@ class AutorunGuard:
         self._copies.close()
 
     def accept_file(self, path: str) -> None:
-        """Leaves a file in place that bayou itself has written, because it was allowed to."""
+        """Records that bayou itself has written an autorun file with permission, so that the file is not moved
+        away."""
         real = real_path(path)
         self._accepted_files[real] = file_stamp(real)
 
     def _compare_lasting(self) -> BoxChanges:
-        """Compares the places while lasting processes run; what appeared while none of them was active was made by
-        another program or the user."""
+        """Compares the places while lasting processes run. If none of these has run since the last comparison, the
+        changes were made by other programs or the user and are not reported."""
         with self._lock:
             if self._lasting_processes is None:
                 return BoxChanges()
@@ -198,7 +201,8 @@ class AutorunGuard:
             return changes
 
     def _accept_current_files(self) -> None:
-        """Accepts the files that are there now as made by a process that was allowed to, or as reported already."""
+        """Takes the present files as the new state for comparison, because an allowed process made them or they
+        were already reported."""
         with self._lock:
             if self._lasting_processes is not None:
                 seen = _take_snapshot(self._lasting_processes.box, self._nested)
@@ -237,8 +241,8 @@ class AutorunGuard:
         return found, after
 
     def _new_autorun_files(self, before: BoxSnapshot, after: BoxSnapshot, box: Box | None) -> frozenset[str]:
-        """Returns the new autorun files that are to be moved; links first, because what is behind them may be any file
-        of the user's."""
+        """Returns the new autorun files that must be moved. If there are links among them, returns only those,
+        because the files behind them may be any of the user's."""
         new = frozenset(
             path
             for path in (after.autorun_files - before.autorun_files)
@@ -248,8 +252,9 @@ class AutorunGuard:
         return frozenset(filter(os.path.islink, new)) or new
 
     def _newly_started(self, before: GitPlaces, after: GitPlaces, box: Box | None) -> frozenset[str]:
-        """Returns the files that git may start now by the earlier configuration and could not before. A changed
-        configuration, which no command writes, names files that were there before."""
+        """Returns the files in writable places that git could not start before and may start now, judged by the
+        earlier configuration. Commands cannot write the configuration, so one that has changed names files that
+        existed before."""
         if box is None:
             return frozenset()
         if (before.commands, before.hook_folders) != (after.commands, after.hook_folders):
@@ -284,7 +289,7 @@ class AutorunGuard:
         return found
 
     def _has_accepted(self, path: str) -> bool:
-        """Returns whether bayou itself wrote the file, or one in the folder, because it was allowed to."""
+        """Returns whether bayou itself wrote the file with permission, or a file in the folder."""
         return path in self._accepted_files or any(is_below(one, path) for one in tuple(self._accepted_files))
 
     def _is_as_accepted(self, path: str, files: Snapshot) -> bool:
@@ -294,8 +299,8 @@ class AutorunGuard:
 
 
 def _current_box(box: Box | None) -> Box | None:
-    """Returns the policy that a running process would get now: places that are guarded only since its start are
-    compared."""
+    """Returns the sandbox policy that a running process would get if it started now, so that places guarded only
+    since its start are compared."""
     if box is None:
         return None
     unseen = (*(f"{folder}/objects" for folder in box.repositories), *box.hidden_folders, *box.unwatched)
@@ -304,7 +309,8 @@ def _current_box(box: Box | None) -> Box | None:
 
 
 def _take_snapshot(box: Box | None, nested: NestedPathFinder) -> BoxSnapshot:
-    """Searches the policy's folder once for repositories and autorun files."""
+    """Takes a snapshot of the unprotected places: searches the policy's folders once for repositories and autorun
+    files."""
     if box is None:
         return BoxSnapshot()
     below = nested.find_in(box.searched)
@@ -334,8 +340,8 @@ def joined_changes(first: BoxChanges, then: BoxChanges) -> BoxChanges:
 
 
 def _autorun_files(box: Box, places: Sequence[str]) -> frozenset[str]:
-    """Returns those of the existing autorun files, and others in git folders, that commands with this policy can
-    create, except what stays in place."""
+    """Returns the autorun files, including those in git folders, that exist and that commands with this policy can
+    create, except those that must stay in place."""
     later = [
         path
         for path in places
@@ -347,8 +353,8 @@ def _autorun_files(box: Box, places: Sequence[str]) -> frozenset[str]:
 
 
 def set_aside(paths: frozenset[str], folder: Path) -> tuple[SetAside, ...]:
-    """Moves files that would run code later out of the workspace, below `folder`. What cannot be moved stays in
-    place."""
+    """Moves autorun files out of the workspace, below `folder`, and returns what was moved. Files that cannot be
+    moved stay."""
     moved: list[SetAside] = []
     number = len(list_folder(str(folder)))
     for path in _outermost(paths):
@@ -412,7 +418,8 @@ def _count_filters(process: int | str) -> int | None:
 
 
 def _settled_activity() -> _Activity:
-    """Returns the activity counters of processes once nothing runs any more, or after a moment. For a thread."""
+    """Returns the activity counters of the processes once none of them runs any more, or after a short wait. Call
+    it in a thread."""
     before = _current_activity()
     for _ in range(_MAX_TRIES):
         time.sleep(_SETTLE_SECONDS)

@@ -48,7 +48,7 @@ from tools.workspace import Workspace, workspace_of_context
 _MIN_COMMAND_TIMEOUT: Final = 1
 _MAX_COMMAND_TIMEOUT: Final = 3600
 _BACKGROUND_TAIL_BYTES: Final = 2_000
-"""Bytes of output reported for a command that continues in the background."""
+"""The number of output bytes that are reported when a command continues in the background."""
 _PATH_WORD_PATTERN: Final = late(
     r"""(?P<into>>>?\s*)?(?:"([^"\n]{1,500})"|'([^'\n]{1,500})'|([^\s"'`;|&()<>=]{1,500}))"""
 )
@@ -124,17 +124,17 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _CommandRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The arguments of a bash call that the wording of its result needs."""
+    """The parts of a bash call's arguments that are needed to word its result."""
 
     command: str
     timeout: float | None
     notices: tuple[str, ...]
     uses_default_timeout: bool
-    """Whether the time limit comes from the settings."""
+    """Whether the command's time limit comes from the settings and not from the call."""
     withheld_variables: frozenset[str]
-    """Variables that are withheld from the command."""
+    """The names of environment variables that the command does not get."""
     head_lines: int | None = None
-    """Shows only these lines of the output."""
+    """The number of first output lines to which the result is limited."""
     tail_lines: int | None = None
 
 
@@ -335,8 +335,8 @@ def _move_command_to_background(
     *,
     is_unasked: bool = False,
 ) -> ToolResult:
-    """Moves a running command to the background, which ends its tool call. `is_unasked`: not at the user's request, but
-    because it takes long."""
+    """Moves a running command to the background, which ends its tool call. `is_unasked` means that the command took
+    too long and the user did not ask for the move."""
     assert context.jobs is not None
     running.release_shell()
     if asked.uses_default_timeout:

@@ -235,7 +235,7 @@ def _compute_preview_diffs(arguments: Mapping[str, Any], look: "LookUpFile") -> 
 
 
 _MAX_STREAMED_PREVIEW_CHARS = 20_000
-"""Characters of the arguments that are drawn while more arrive."""
+"""The maximum number of characters of streaming arguments that are drawn as a preview."""
 
 
 def _format_streaming_diff(path: str, arguments: Mapping[str, Any]) -> str:

@@ -27,7 +27,7 @@ class EvalArguments(msgspec.Struct, frozen=True, kw_only=True):
     timeout: Annotated[float | None, msgspec.Meta(description="Seconds, up to 3600; 0 for none")] = None
     reset: Annotated[bool | None, msgspec.Meta(description="Start with an empty namespace")] = None
     cwd: Annotated[str | None, UNDECLARED_ARGUMENT] = None
-    """Working directory of this cell."""
+    """The working directory in which the cell runs."""
 
     def effects(self, context: ToolContext) -> Effects:
         folder = absolute_path(self.cwd, context.cwd) if self.cwd else str(context.cwd)

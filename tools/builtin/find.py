@@ -26,7 +26,7 @@ from tools.workspace import Workspace, workspace_of_context
 _DEFAULT_FIND_LIMIT: Final = 1_000
 _MAX_SCANNED_FILES: Final = 2_000_000
 _MAX_EXTRA_MATCHES: Final = 20_000
-"""Number of matches held beyond those that are shown."""
+"""The number of matches that are kept in memory beyond those that are shown."""
 _MAX_HINTED_IGNORED_FILES: Final = 5
 _MATCH_ALL_PATTERNS: Final = ("", "**", "**/*")
 
@@ -123,7 +123,8 @@ class _MatchCollector:
         self.seen_file_count = 0
         self.searched_folders: set[str] = set()
         self._matched_paths: list[bytes] = []
-        """All files in the order of arrival; they are searched again if nothing matches."""
+        """All paths that ripgrep listed, in the order of arrival; they are matched again in a looser way if nothing
+        matches."""
         self._limit = limit
         self._match_count = 0
         self._files = files
@@ -165,7 +166,8 @@ class _MatchCollector:
         return sorted(chosen, key=lambda path: (-times[path], path))[: self._limit]
 
     def _find_literal_match(self) -> list[str]:
-        """Returns the file whose name is literally the pattern, even if the brackets in it look like a glob."""
+        """Returns the file whose name is literally the pattern, although its brackets look like a glob; none if
+        there is none."""
         if not is_glob(self._pattern):
             return []
         return [path for path in self._modification_times if _is_path_literally_pattern(path, self._pattern)]

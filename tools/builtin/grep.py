@@ -307,11 +307,9 @@ def _format_file_matches(
     *,
     is_anchored: bool = False,
 ) -> list[tuple[str, MatchSpans]]:
-    """Formats `path:12: text` for matches, `path-13- text` for context, `--` between groups, or `path:12ab|text`
-    with anchors.
-
-    For an identifier on the map, `-- in SYMBOL [lines]` introduces each symbol. Returns the match spans in each
-    line."""
+    """Formats the matches of one file: `path:12: text` for a match, `path-13- text` for context, `--` between
+    groups, or `path:12ab|text` with anchors. For an identifier on the map, `-- in SYMBOL [lines]` introduces each
+    symbol. Returns the match spans in each line too."""
     out: list[tuple[str, MatchSpans]] = []
     has_context = any(not line.is_match for line in lines)
     previous: int | None = None

@@ -28,7 +28,7 @@ _MAX_LOCATE_TOKENS = 4000
 _CONFIDENT_MAP_TOKENS = 1000
 _MORE_FILES_HINT = "more: true gives the rest."
 _FALLBACK_MAP_TOKENS = 500
-"""Size of the folder map that is shown when nothing is found."""
+"""The maximum size, in tokens, of the folder map that is shown when nothing is found."""
 
 
 class LocateArguments(msgspec.Struct, frozen=True, kw_only=True):

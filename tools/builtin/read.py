@@ -50,7 +50,8 @@ from tools.workspace import Workspace, workspace_of_context
 
 _PATH_WITH_RANGE_PATTERN = late(r"(?P<path>.+):(?P<first>[1-9]\d*)(?:-(?P<last>[1-9]\d*))?", re.DOTALL)
 _ANCHOR_CONTEXT_LINES = 3
-"""Lines around a range that is shown with anchors: many edits are just beside it."""
+"""The number of lines shown around a requested range when lines have anchors, because edits are often just beside
+it."""
 
 
 class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):

@@ -59,7 +59,8 @@ def is_binary_data(head: bytes) -> bool:
 
 
 def make_binary_file_error(head: bytes, shown: str, size: int) -> ToolError:
-    """Returns the refusal to read a binary file as text: its kind, and what to use instead."""
+    """Returns the error that refuses to read a binary file as text: it names the kind of the file, and what to use
+    instead."""
     return ToolError(
         f"{shown} is a binary file ({_describe_binary_kind(head)}, {format_size(size)}) and cannot be shown as text. "
         "Use bash with file, strings, xxd or a tool for its kind."
@@ -77,7 +78,8 @@ def _describe_binary_kind(head: bytes) -> str:
 def make_image_result(
     file: BinaryIO, shown: str, size: int, context: ToolContext, workspace: Workspace
 ) -> ToolResult:
-    """Returns the result of reading an image file. A model that reads text only gets words instead of the image."""
+    """Returns the result of reading an image file; a model that cannot read images gets a description in words
+    instead."""
     if size > _MAX_IMAGE_BYTES:
         raise ToolError(
             f"{shown} is an image of {format_size(size)}, which is too large. Scale it down with bash first."
@@ -151,5 +153,6 @@ def make_notebook_page_result(
 
 
 def make_partial_page_details(path: str, first: int, last: int) -> dict[str, Any]:
-    """Returns the details of a read result that shows only a part of a file: its path, first and last line."""
+    """Returns the details of a read result that shows only a part of a file: the path, and the first and last line
+    shown."""
     return {"path": path, "firstLine": first, "lastLine": last}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _FOLDED_CARD_LINES = 5
 _MAX_DRAWN_CONTENT_CHARS = 20_000
-"""Characters of the content that are drawn."""
+"""The maximum number of characters of a new file's content that the call's card draws."""
 
 
 class WriteArguments(msgspec.Struct, frozen=True, kw_only=True):

@@ -27,7 +27,7 @@ class CheckerEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     box: Box | None
     seconds: float
     private_folder: Callable[[str], Path]
-    """Creates a folder that sandboxes do not show by default."""
+    """Creates a folder that is hidden from sandboxed programs unless their policy adds it."""
 
     def with_readable_folder(self, folder: str) -> "CheckerEnvironment":
         return msgspec.structs.replace(self, box=self.box and with_private_folder(self.box, folder))
@@ -38,7 +38,7 @@ class CheckerResult(msgspec.Struct, frozen=True, kw_only=True):
 
     problems: tuple[CodeProblem, ...] = ()
     is_cut: bool = False
-    """Whether the output exceeded the limit."""
+    """Whether the checker's output exceeded the limit and was cut."""
 
 
 async def run_checker(

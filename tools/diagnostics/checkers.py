@@ -18,7 +18,7 @@ from tools.running.own_programs import find_own_program
 from tools.searching.globs import compile_path_glob
 
 FILES_PLACEHOLDER: Final = "{files}"
-"""Stands for the changed files in a user's command."""
+"""The placeholder in a user's check command that stands for the changed files."""
 _LOCAL_BIN_FOLDERS: Final = (".venv/bin", "venv/bin", "node_modules/.bin")
 _ESLINT_CONFIG_NAMES: Final = (
     *(f"eslint.config.{ending}" for ending in ("js", "mjs", "cjs", "ts", "mts", "cts")),
@@ -45,14 +45,14 @@ class CheckerCommand(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     argv: tuple[str, ...]
     folder: str
-    """Working directory below the session's folder, without links."""
+    """The checker's working directory, below the session's folder, with links resolved."""
     parse_output: output_parsers.ParseOutput
     reads_both_streams: bool = False
     """Whether problems may appear on either output stream."""
     expected_exit_codes: tuple[int, ...] = (0, 1)
-    """Any other exit code means failure, unless problems were reported."""
+    """The exit codes of a checker that worked; any other code means failure, unless it reported problems."""
     file_arguments: tuple[str, ...] = ()
-    """The files among the words of `argv`."""
+    """The words of `argv` that are the files to check."""
     stdin_argv: tuple[str, ...] = ()
     """Arguments for checking a text on stdin, if supported; the path is appended."""
 
@@ -236,7 +236,7 @@ def _is_executable_file(path: Path) -> bool:
 
 
 def _find_nearest_parent(file: str, ground: CheckedFolder, has: Callable[[Path], bool]) -> Path | None:
-    """Returns the nearest parent folder of a file, up to the session's folder, for which `has` is true."""
+    """Returns the nearest parent folder of a file, up to the session's folder, that fulfils the condition `has`."""
     root = Path(ground.root_folder)
     for folder in (root / file).parents:
         if is_dir(folder) and has(folder):

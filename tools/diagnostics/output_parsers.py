@@ -15,11 +15,12 @@ from tools.diagnostics.problems import CodeProblem, Severity
 from tools.patterns import late
 
 MAX_SHOWN_PROBLEM_CHARS: Final = 400
-"""Length of a problem's text when shown."""
+"""The maximum number of characters of a reported problem that are shown."""
 MAX_READ_PROBLEM_CHARS: Final = 10 * MAX_SHOWN_PROBLEM_CHARS
-"""Length of a problem's text when read, so that a secret in it is complete or beyond the shown part."""
+"""The maximum number of characters of a reported problem that are read: more than are shown, so that a secret at
+the cut is complete and can be masked."""
 MAX_READ_PROBLEMS: Final = 20_000
-"""Maximum number of problems that are read."""
+"""The maximum number of reported problems that are read."""
 _PROBLEM_LINE_PATTERN: Final = late(
     r"\s*(?P<path>(?:[A-Za-z]:[\\/])?[^:\n]+?):(?P<line>\d{1,9})(?::(?P<column>\d{1,9}))?:?\s+(?P<text>\S.*)"
 )
@@ -39,9 +40,10 @@ class UnreadableOutput(Exception):
 
 
 ResolvePath = Callable[[str], str | None]
-"""Maps a path as printed by a program to the file; None if it is outside of this folder."""
+"""A function that maps a path, as printed by a checker, to the file; returns None if it is outside the checked
+folder."""
 ParseOutput = Callable[[str, str, ResolvePath], list[CodeProblem]]
-"""Parses the output, given the program's name and a path resolver."""
+"""A function that parses a checker's output into problems, given the checker's name and a path resolver."""
 
 
 def clean_problem_text(text: str, most: int = MAX_SHOWN_PROBLEM_CHARS) -> str:

@@ -34,8 +34,8 @@ from tools.threads import run_to_completion
 
 _MAX_PARALLEL_CHECKERS: Final = 2
 _MAX_STDIN_FILES: Final = 40
-"""Up to this many files, the old text of each is passed to the program; beyond, problems in changed lines count as
-new."""
+"""The maximum number of files whose old text is passed to a checker on stdin; with more, all problems in changed
+lines count as new."""
 
 
 class NewCodeProblems(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +43,7 @@ class NewCodeProblems(msgspec.Struct, frozen=True, kw_only=True):
 
     problems: tuple[CodeProblem, ...] = ()
     failures: tuple[str, ...] = ()
-    """Why some programs reported nothing, each a sentence without its full stop."""
+    """Sentences, without the full stop, that say why some checkers reported nothing."""
 
 
 def plan_checker_runs(

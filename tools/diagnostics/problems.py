@@ -21,7 +21,7 @@ class CodeProblem(msgspec.Struct, frozen=True, kw_only=True):
     """One problem that a linter or type checker reports at one place of a file."""
 
     path: str
-    """Absolute path."""
+    """The absolute path of the file with the problem."""
     line: int
     """Line number from 1."""
     column: int = 0
@@ -44,7 +44,7 @@ class FileChangeTexts(msgspec.Struct, frozen=True, kw_only=True):
     """A changed file with its old and new content, for finding the problems that the change caused."""
 
     path: str
-    """Absolute path."""
+    """The absolute path of the changed file."""
     old_content: bytes | None
     """The old content; None if the file did not exist."""
     new_content: bytes | None

@@ -14,7 +14,8 @@ from tools.workspace import Workspace
 
 
 def make_anchored_page(workspace: Workspace, path: str, page: Page, real: str) -> Page:
-    """Returns a page of a file as rows with anchors, unless the file is too large to store or has changed."""
+    """Returns a page of a file with its lines as rows with anchors; unchanged if the file is too large to store or
+    has changed since the page was read."""
     if page.clipped_bytes or not page.lines or page.total_bytes > MAX_SNAPSHOT_CHARS:
         return page
     with workspace.files.open(path) as file:

@@ -15,7 +15,8 @@ from tools.edits.line_alignment import UnchangedRun, count_common_ends, find_unc
 DIFF_CONTEXT_LINES: Final = 3
 _DISPLAY_CONTEXT_LINES: Final = 4
 _MAX_COMPARED_LINE_PAIRS: Final = 250_000
-"""Above that many pairs of lines, unique lines are matched first: comparing all takes their number squared."""
+"""The maximum number of line pairs that are compared one by one. Above it, lines that are unique are matched first,
+because the cost grows with the square of the lines."""
 _MAX_ALIGNED_LINES: Final = 60_000
 _MAX_DIFF_CHARS: Final = 400_000
 
@@ -24,7 +25,7 @@ class ChangedRegion(msgspec.Struct, frozen=True, kw_only=True):
     """Lines of the old text and the lines that replace them. Lines keep their line feeds."""
 
     old_start_index: int
-    """Index of the first old line, from 0."""
+    """The index of the first replaced line in the old text, from 0."""
     new_start_index: int
     old_lines: tuple[str, ...]
     new_lines: tuple[str, ...]
@@ -32,17 +33,17 @@ class ChangedRegion(msgspec.Struct, frozen=True, kw_only=True):
 
 class Diff(msgspec.Struct, frozen=True, kw_only=True):
     patch: str
-    """Unified diff."""
+    """The change as a unified diff."""
     display: str
-    """Numbered lines, in pi's stored form."""
+    """The change as lines with numbers, in the form that pi stores."""
     added: int
     removed: int
     first_changed_line: int | None
-    """Line number in the new text, from 1."""
+    """The number of the first changed line in the new text, from 1."""
 
 
 def split_at_line_feeds(text: str) -> list[str]:
-    """Splits at line feeds only, and keeps them."""
+    """Splits a text into lines at line feeds only (not at other line separators); each line keeps its line feed."""
     parts = text.split("\n")
     lines = [f"{part}\n" for part in parts[:-1]]
     return [*lines, parts[-1]] if parts[-1] else lines
@@ -219,7 +220,7 @@ def format_unified_hunks(
 
 
 def _end_of(group: Sequence[ChangedRegion]) -> int:
-    """Returns the index of the old line that follows a group of regions."""
+    """Returns the index of the old line after the last region of the group."""
     return group[-1].old_start_index + len(group[-1].old_lines)
 
 

@@ -45,7 +45,7 @@ class SyntaxCheck(Protocol):
 class CheckedEdits(msgspec.Struct, frozen=True, kw_only=True):
     spans: tuple[TextEdit, ...]
     notes: tuple[str, ...] = ()
-    """What was removed from the new texts."""
+    """Notes for the model on what was removed from its new texts."""
     problems: tuple[NewSyntaxFlaw, ...] = ()
     is_syntax_checked: bool = False
 
@@ -96,7 +96,7 @@ def _repair_one_change(
     repair: RepairEdits,
     is_whole: Callable[[tuple[TextEdit, ...]], bool],
 ) -> CheckedEdits | None:
-    """Tries to repair only one of several edits, where repairing all of them proves nothing."""
+    """Tries to repair only one of several edits, because repairing all of them did not remove the new syntax error."""
     if not 1 < len(given) <= 6:
         return None
     for index, span in enumerate(given):

@@ -29,30 +29,31 @@ from tools.files.snapshots import FileSnapshot
 
 _T = TypeVar("_T")
 MAX_PREVIEW_LINES: Final = 400
-"""Maximum length of one diff."""
+"""The maximum number of lines of one previewed diff."""
 _MAX_PREVIEWED_FILES: Final = 20
 _MAX_COMPARED_CHARS: Final = 4_000_000
-"""Old lines times new lines that are compared for a preview."""
+"""The maximum of old lines times new lines; a larger change has no preview, because comparing would take too long."""
 
 
 class PreviewFile(msgspec.Struct, frozen=True, kw_only=True):
     """What a preview knows of a file before a call changes it: its text, or that it is missing or hidden."""
 
     state: Literal["text", "missing", "hidden"]
-    """`hidden` means too large, binary, or not to be shown."""
+    """Whether the file's text is known, or the file is missing or hidden, that is too large, binary or not to be
+    shown."""
     path: str = ""
-    """Path as shown to people."""
+    """The path of the file as shown to people."""
     real_path: str = ""
-    """Absolute path without links."""
+    """The absolute path of the file, with links resolved."""
     text: EditableText | None = None
     shown_lines: ShownLines = NO_SHOWN_LINES
     shown_versions: tuple[FileSnapshot, ...] = ()
     error: ToolError | None = None
-    """The error of a call that would change this missing file."""
+    """The error that a call would get which changes this file, if it is missing."""
 
 
 LookUpFile = Callable[[str], PreviewFile]
-"""Returns a file by its path as it was sent."""
+"""A function that returns what a preview knows of a file, given its path as the model wrote it."""
 
 
 class CallDiff(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +63,7 @@ class CallDiff(msgspec.Struct, frozen=True, kw_only=True):
     real_path: str
     patch: str
     omitted_lines: int
-    """Number of omitted lines."""
+    """The number of lines that were cut from the diff."""
     added: int
     removed: int
 
@@ -72,7 +73,7 @@ class UnmatchedEdit(msgspec.Struct, frozen=True, kw_only=True):
 
     reason: str
     path: str
-    """Path as it was sent."""
+    """The path of the file as the model wrote it."""
     real_path: str
 
 

@@ -31,7 +31,7 @@ class EditableText(Protocol):
         ...
 
     def to_line_feeds(self, text: str) -> str:
-        """Converts a model's text to the line feeds of `text`."""
+        """Converts the line ends of a model's text to line feeds, as in `text`."""
         ...
 
     def encode_with_edits(self, spans: Sequence[TextEdit], path: str) -> bytes:
@@ -41,7 +41,8 @@ class EditableText(Protocol):
 
 
 class FileText(msgspec.Struct, frozen=True, kw_only=True):
-    """A decoded text file with line feeds only, which is encoded again as it was."""
+    """The text of a file with its line ends as line feeds, which is encoded again with the original encoding, byte
+    order mark and line ends."""
 
     text: str
     raw_text: str
@@ -100,7 +101,7 @@ def apply_spans(text: str, spans: Sequence[TextEdit]) -> str:
 def sort_edit_spans(
     document: SearchableText, found: Sequence[Sequence[TextEdit]], path: str
 ) -> list[TextEdit]:
-    """Returns the spans of all edits of a text in order. Raises `ToolError` if two overlap."""
+    """Returns the spans that all edits of a text replace, in order. Raises `ToolError` if two overlap."""
     placed = sorted(
         ((span.start, span.end, number, span) for number, spans in enumerate(found, 1) for span in spans),
         key=lambda one: one[:3],

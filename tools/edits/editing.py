@@ -31,28 +31,28 @@ class EditedText(msgspec.Struct, frozen=True, kw_only=True):
     """The new content of one edited file, with its diff, notes and syntax warning."""
 
     data: bytes | None
-    """The new content; None if the file stays unchanged."""
+    """The new content of the file in bytes; None if the file stays unchanged."""
     text: str
-    """The new text as edits see it."""
+    """The new text of the file in the form that edits use: with line feeds, or a notebook as `read` shows it."""
     diff: Diff
     strategies: tuple[MatchStrategy, ...]
     replaced_count: int
-    """Number of places that were replaced."""
+    """The number of places in the file that were replaced."""
     notes: tuple[str, ...] = ()
-    """Further notes: edits already done, removed wrapping."""
+    """Notes for the model: on edits that were already applied, and on wrapping that was removed."""
     syntax_warning: str = ""
-    """New syntax errors, with their rows."""
+    """A warning of new syntax errors with the lines around them; empty if there are none."""
     is_syntax_checked: bool = False
-    """Whether the syntax was checked."""
+    """Whether the syntax of the new text was checked."""
     is_as_stored: bool = True
-    """False if `text` is the `read` tool's rendering of the file."""
+    """Whether `text` is the file's own text; False if it is the `read` tool's rendering, as for a notebook."""
     changed_line_ranges: tuple[tuple[int, int], ...] = ()
-    """First and last line of each change in the new text, from 1."""
+    """The first and last line of each change in the new text, counted from 1."""
     is_new: bool = False
     is_removed: bool = False
     moved_to: str = ""
     applied_texts: tuple[tuple[str, str], ...] = ()
-    """Old and new texts that were applied, so that the same edit is known when it comes again."""
+    """The old and new texts of the applied edits, by which the same edit is recognized if the model sends it again."""
 
 
 def open_editable_text(data: bytes, path: str, *, is_notebook: bool = False) -> EditableText:

@@ -24,10 +24,10 @@ class EditTarget(msgspec.Struct, frozen=True, kw_only=True):
     """A file that an edit call changes, with its path in several forms."""
 
     path: str
-    """Absolute path."""
+    """The absolute path of the file to edit."""
     real_path: str
     display_path: str
-    """The path as shown to people and models."""
+    """The path of the file as shown to people and models."""
     is_notebook: bool
 
     @property
@@ -78,14 +78,14 @@ class LockedFile:
 
 
 ComputeEdits = Callable[[Sequence[LockedFile]], Sequence[EditedText]]
-"""Computes the new content of each file."""
+"""A function that computes the new content of each locked file."""
 
 
 class FinishedEdit(msgspec.Struct, frozen=True, kw_only=True):
     file: EditTarget
     edited: EditedText
     is_content_withheld: bool = False
-    """Whether the model may not read the file: then no line of it is reported."""
+    """Whether the model may not read the file, so that the result reports none of its lines."""
 
 
 async def resolve_edit_target(raw: str, context: ToolContext) -> EditTarget:
@@ -153,13 +153,14 @@ async def edit_files(
 
 
 def _find_withheld_files(workspace: Workspace, files: Sequence[EditTarget]) -> frozenset[str]:
-    """Returns those of the edited files that exist and that the model may not read."""
+    """Returns the edited files that exist and that the model may not read."""
     kept = withheld_files(workspace, ((file.real_path, file.cache_key) for file in files))
     return frozenset(real for real in kept if path_exists(workspace, real))
 
 
 def _remove_withheld_lines(edited: EditedText) -> EditedText:
-    """Removes the content of unreadable files from the result of an edit, which programs of the model receive too."""
+    """Returns the result of an edit without the content of a file that the model may not read; code that the model
+    runs would get the result too."""
     diff = msgspec.structs.replace(edited.diff, patch="", display="")
     warning = "The file has syntax errors now that it had not before." if edited.syntax_warning else ""
     return msgspec.structs.replace(edited, diff=diff, notes=(), syntax_warning=warning)
@@ -172,7 +173,7 @@ def _make_edited_content(edited: EditedText) -> NewContent | None:
 
 
 def _record_known_text(workspace: Workspace, done: FinishedEdit, change: AppliedChange | None) -> None:
-    """Records that the model knows the whole text of a file it changed."""
+    """Records that the model knows the whole text of the changed file, so that later edits can refer to it."""
     file, edited, cache = done.file, done.edited, workspace.read_cache
     if change is None:
         return

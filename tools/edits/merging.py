@@ -10,7 +10,7 @@ _MAX_MERGED_LINES: Final = 20_000
 
 
 class _SideChange(msgspec.Struct, frozen=True):
-    """Lines of the base text that one side of a merge replaced."""
+    """The lines of the base text that one version in a merge replaced, and their replacement."""
 
     first: int
     end: int
@@ -18,7 +18,7 @@ class _SideChange(msgspec.Struct, frozen=True):
 
 
 class _MergeRegion(msgspec.Struct, frozen=True):
-    """A range of the base text's lines that at least one side of a merge changed."""
+    """A range of the base text's lines that at least one of the two versions in a merge changed."""
 
     first: int
     end: int
@@ -93,7 +93,7 @@ def _iterate_merged_lines(
 
 
 def _apply_side_changes(lines: list[str], place: _MergeRegion, spans: Sequence[_SideChange]) -> list[str]:
-    """Returns the lines of a changed range as one side of the merge has them."""
+    """Returns the lines of a changed range as one of the two versions in a merge has them."""
     made: list[str] = []
     at = place.first
     for span in spans:

@@ -8,9 +8,9 @@ from tools.patterns import late
 from tools.results import Json
 
 EDITING_TOOLS = frozenset({"edit", "apply_patch"})
-"""Tools whose calls name several files."""
+"""The names of tools whose calls can name several files."""
 PATCH_MOVE_HEADER = "*** Move to:"
-"""Header of a moved file in a patch."""
+"""The line in a patch that gives the new path of a moved file."""
 _PATCH_FILE_HEADER_PATTERN = late(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to):(.*)$", re.MULTILINE)
 _APPLY_PATCH_COMMAND_PATTERN = late(
     r"\s*apply_patch\s+<<-?\s*(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)[ \t]*\n(?P<patch>.*)\n(?P=end)\s*",

@@ -21,7 +21,7 @@ class ProposedFile(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     sent_path: str
-    """The path as it was sent."""
+    """The path of the file as the model wrote it."""
     real_path: str
     old_text: str | None
     new_text: str | None

@@ -14,7 +14,8 @@ from tools.edits.dialects.matching import TextEdit
 from tools.patterns import late
 
 _MAX_COMPILED_CHARS: Final = 48 * 1024
-"""The interpreter is blocked while it compiles: 10 ms for this size."""
+"""The maximum size of a text that is checked by compiling it, because the interpreter is blocked meanwhile: 10 ms
+for this size."""
 _COMPILED_FILE_NAME: Final = "<edited text>"
 _TOP_LEVEL_LINE_PATTERN: Final = late(r"^(?=[^\s#)\]}])", re.MULTILINE)
 _CONTINUING_KEYWORDS: Final = ("else", "elif", "except", "finally")

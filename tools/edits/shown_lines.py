@@ -10,7 +10,7 @@ class ShownLines(msgspec.Struct, frozen=True, kw_only=True):
 
     lines: Mapping[int, str] = {}
     applied_edits: frozenset[tuple[str, str]] = frozenset()
-    """Old and new texts of edits that were applied to this file."""
+    """The old and new texts of the edits that were applied to this file in the session."""
 
     def contains_lines(self, wanted: Sequence[str]) -> bool:
         """Returns whether the model was shown these lines one after the other, at any position of the file."""

@@ -24,19 +24,20 @@ ResolvedBy = Literal["model", "person", "program", "extension"]
 
 class StagedFile(msgspec.Struct, frozen=True, kw_only=True):
     path: str
-    """Absolute path."""
+    """The absolute path of the staged file."""
     display_path: str
     before_hash: str | None
-    """Hash of the old content; None if the file did not exist."""
+    """The hash of the file's content at the time of staging; None if the file did not exist."""
     new_content: bytes | None
-    """The new content; None to remove the file."""
+    """The content that the file gets; None to remove the file."""
     diff: Diff
     merge_base: bytes | None = None
-    """For a merge: the content that the new one was made of."""
+    """For a merge: the earlier content that the staged change was made from."""
     is_executable: bool | None = None
-    """Whether the file becomes executable; None: it stays as it is."""
+    """Whether the file becomes executable; None leaves it as it is."""
     conflict_text: str = ""
-    """Why it could not be merged: both versions of the lines, or words."""
+    """The reason why the staged file could not be merged: the lines with both versions in conflict marks, or a
+    sentence."""
 
 
 class StagedAction(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,10 +48,12 @@ class StagedAction(msgspec.Struct, frozen=True, kw_only=True):
     source_tool: str
     files: tuple[StagedFile, ...] = ()
     apply_callback: Callable[[str], Awaitable[str]] | None = None
-    """Called with the reason, in addition to or instead of writing files; returns a text for the result."""
+    """A function that is called with the reason when the action is applied, in addition to or instead of writing
+    files; it returns a text for the result."""
     reject_callback: Callable[[str], Awaitable[str | None]] | None = None
     merges_each_file: bool = False
-    """Whether each file is merged by itself into what it has become; otherwise all are written as shown, or none."""
+    """Whether each file is merged separately with its present content; otherwise all files are written as staged,
+    or none."""
 
     @property
     def patch(self) -> str:
@@ -63,7 +66,7 @@ class ResolvedAction(msgspec.Struct, frozen=True, kw_only=True):
     staged: StagedAction
     action: Resolution
     is_done: bool
-    """False if the action was to be applied, and could not be."""
+    """False if the action should have been applied and could not be."""
     text: str
     resolved_by: ResolvedBy
 
@@ -284,7 +287,8 @@ class StagedActions:
 
 
 def _select_staged_files(staged: StagedAction, files: Collection[str]) -> tuple[StagedFile, ...]:
-    """Returns those files of a staged action that the caller named. Raises `UnknownStagedAction`."""
+    """Returns the files of a staged action that the caller named. Raises `UnknownStagedAction` for other names, and
+    if the action writes all its files together."""
     if not staged.merges_each_file:
         raise UnknownStagedAction(
             f"The files of {staged.id} are written together, or none of them. Name no files."
@@ -307,8 +311,8 @@ def _make_staged_content(file: StagedFile, data: bytes | None) -> NewContent:
 def _merge_staged_content(
     file: StagedFile, present: bytes | None, refused: list[StagedFile]
 ) -> NewContent | None:
-    """Returns the content of a file that has both the staged change and the one made meanwhile; None if it needs no
-    writing, or is refused."""
+    """Returns the content of a file that contains the staged change and the change made meanwhile. None if the file
+    needs no writing, or if both conflict; then the file is added to `refused`."""
     if present == file.new_content and file.is_executable is None:
         return None
     if present in (file.merge_base, file.new_content) or file.new_content == file.merge_base:

@@ -36,21 +36,22 @@ _CHECKED_GRAMMARS: Final = {name: name for name in _LANGUAGES_NAMED_AS_GRAMMAR.s
     "jsx": "javascript",
     "cuda": "cuda",
 }
-"""Languages whose grammars detect a lost bracket, by grammar; grammars of prose and markup detect nothing."""
+"""The grammar that checks the syntax, by language; includes only grammars that detect a lost bracket, and so none
+of prose or markup."""
 _QUOTES_WITH_BACKTICKS: Final = frozenset({"javascript", "typescript", "tsx", "bash"})
 
 
 def checking_grammar_for(language: str) -> str:
-    """Returns the name of the grammar that checks files with this path; empty if none would detect anything."""
+    """Returns the name of the grammar that checks a language's syntax; empty if none would detect anything."""
     return _CHECKED_GRAMMARS.get(language, "")
 
 
 class SyntaxFlaw(msgspec.Struct, frozen=True, gc=False):
-    """A place of a source that its grammar cannot parse."""
+    """A place of a source that its grammar cannot parse, in bytes."""
 
     start_byte: int
     end_byte: int
-    """Byte offset."""
+    """The end of the place as a byte offset in the source."""
     message: str
 
 
@@ -58,10 +59,10 @@ class NewSyntaxFlaw(msgspec.Struct, frozen=True, kw_only=True):
     """A syntax error that an edit caused."""
 
     line: int
-    """Line of the new text, from 1."""
+    """The line of the syntax error in the new text, counted from 1."""
     message: str
     is_first: bool = True
-    """Whether the file had no flaws before."""
+    """Whether the file had no syntax errors before the edit."""
 
 
 class SyntaxChecks:
@@ -192,7 +193,8 @@ def _quote_source(text: str) -> str:
 
 
 def _compute_byte_shifts(text: str, spans: Sequence[TextEdit]) -> list[tuple[int, int, int]]:
-    """Returns for each edit the start and end of its old bytes, and by how many bytes it grew."""
+    """Returns for each edit the start and end of the bytes it replaced, and by how many bytes its new text is
+    longer."""
     if text.isascii():
         return [
             (span.start, span.end, len(_encode_utf8(span.new_text)) - (span.end - span.start))

@@ -46,7 +46,7 @@ class _CtagsTag(msgspec.Struct):
 
 @lru_cache(maxsize=1)
 def _find_ctags() -> str | None:
-    """Returns the path of ctags, if it is Universal Ctags and can write JSON."""
+    """Returns the path of the ctags program; None if it is missing, is not Universal Ctags or cannot write JSON."""
     here = Path.cwd()
     path = find_own_program("ctags", outside=here) or find_own_program("universal-ctags", outside=here)
     if path is None:

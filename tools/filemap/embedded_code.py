@@ -37,7 +37,8 @@ _MAX_EMBEDDED_BLOCKS = 200
 _IGNORED_FENCE_LANGUAGES = frozenset(
     {"css", "dockerfile", "hcl", "html", "make", "scss", "svelte", "toml", "vue"}
 )
-"""Fenced examples of data and markup, which would add little to a document's outline."""
+"""The languages of fenced code blocks that are not outlined: data and markup, which would add little to a
+document's outline."""
 
 
 class EmbeddedBlock(NamedTuple):
@@ -66,7 +67,7 @@ def outline_with_embedded_code(language: Language, source: bytes, watch: Deadlin
 
 
 def _add_cpp_symbols(found: SourceOutline, source: bytes, watch: Deadline) -> SourceOutline:
-    """Adds the C++ between the classes of Objective-C++."""
+    """Adds to the outline of an Objective-C++ source the symbols of the C++ code between its classes."""
     around = split_objective_c(source)[1]
     inside = _outline_embedded_code("cpp", around, watch)
     drafts = found.symbols
@@ -79,7 +80,7 @@ def _add_cpp_symbols(found: SourceOutline, source: bytes, watch: Deadline) -> So
 
 
 def add_fenced_code_symbols(drafts: list[FoundSymbol], source: bytes, watch: Deadline) -> list[FoundSymbol]:
-    """Adds what a document's fenced code defines, below each fence. Raises `MapCancelled`."""
+    """Adds the symbols that a document's fenced code blocks define, below each block. Raises `MapCancelled`."""
     for place, draft, name in list(islice(_find_outlinable_fences(drafts), _MAX_EMBEDDED_BLOCKS)):
         start = source.find(b"\n", draft.start) + 1
         end = start

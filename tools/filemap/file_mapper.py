@@ -1,5 +1,8 @@
-"""Builds the map (outline) of a file: reads it, detects the language, finds the symbols with a scanner or grammar, and
-falls back on failure. `cache` stores maps, `render` formats them for a model."""
+"""Builds the map (outline) of a file: reads it, detects the language, finds the symbols with a scanner or grammar,
+and falls back on failure.
+
+`map_cache` stores maps, `rendering` formats them for a model.
+"""
 
 import asyncio
 import threading
@@ -31,9 +34,10 @@ from tools.memory import garbage_collection_paused, trim_heap
 _FILE_READ_TIMEOUT = 30.0
 _HEURISTIC_TIMEOUT = 1.0
 _MAX_PARSED_BYTES = 4 * 1024 * 1024
-"""Larger sources are not parsed: the tree takes up to forty times the memory of its source."""
+"""The maximum size in bytes of a source that is parsed: its syntax tree takes up to forty times its memory."""
 _LANGUAGES_WITHOUT_OUTLINE = {"diff": "Diff", "log": "Log"}
-"""Texts that quote other texts: apparent definitions in them are none."""
+"""Languages of texts that quote other files, such as diffs and logs; they get no outline, because they define
+nothing themselves."""
 _MIN_SOURCE_BYTES_TO_TRIM_HEAP = 64 * 1024
 _TIMEOUT_NOTE = "the time limit was reached; this outline is heuristic"
 _OUTLINE_FAILED_NOTE = "its own outline failed; this one is heuristic"
@@ -108,7 +112,7 @@ def map_source(
 
 
 def language_title(name: str | None) -> str:
-    """Returns the language's name for people; empty if it is unknown."""
+    """Returns the name of a language for people; empty if it is unknown."""
     if name is None:
         return ""
     scanner = SCANNERS_BY_LANGUAGE.get(name)

@@ -29,7 +29,8 @@ _BRACED_DEFINITION_PATTERN = re.compile(
     rb"[ \t]*(?:const|override|noexcept|throws[ \w.,]*)?[ \t]*\{[ \t]*$"
 )
 _PARAMETERS_PATTERN = re.compile(rb"\s*(?:[A-Za-z_$@&*.][^()\"'`]*)?")
-"""Matches parameters of a declaration; parentheses with a string, a number or a call are a call."""
+"""Matches the parameter list of a declaration; parentheses that contain a string, a number or a call do not match,
+because they belong to a call."""
 _HEADING_PATTERN = re.compile(rb"(?P<mark>#{1,6}|={2,6}|\*{1,6})[ \t]+(?P<name>\S[^\n]{0,100})$")
 _CAPITALS_HEADING_PATTERN = re.compile(rb"(?:\d+(?:\.\d+)*\.?[ \t]+)?[A-Z][A-Z0-9 ,/&()-]{5,70}:?$")
 _NUMBERED_HEADING_PATTERN = re.compile(

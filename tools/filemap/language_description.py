@@ -23,7 +23,8 @@ class NodeContext:
         self.source = source
         self.ancestors: AncestorTypes | None = None
         self.ascii_text = source.decode("ascii") if source.isascii() else None
-        """Most sources: their bytes are their letters, and a part of a text costs half of decoding it."""
+        """The source as text if it is ASCII, as most sources are: a part of a text costs half as much as decoding
+        bytes."""
 
     def source_between(self, start: int, end: int) -> str:
         """Returns the source text between two byte positions."""
@@ -51,7 +52,8 @@ class NodeContext:
 
 
 class NamedNode(NamedTuple):
-    """A symbol's name with another kind than its rule has, or a name that no single syntax node contains."""
+    """The name that a rule found for a symbol, with another kind than the rule's own, or not contained in a single
+    syntax node."""
 
     name: "Node | str"
     kind: str = ""
@@ -80,17 +82,17 @@ class FoundSymbol(msgspec.Struct, gc=False):
     name: str
     kind: str
     start: int
-    """Position of the first byte."""
+    """The position of the symbol's first byte in the source."""
     start_row: int
     end_row: int
-    """Rows count from 0."""
+    """The last row of the symbol, counted from 0."""
     parent: int = -1
     signature: str = ""
     modifiers: tuple[str, ...] = ()
     doc: str = ""
     decorator_row: int = -1
     scope: str = ""
-    """Name of the type that the symbol belongs to, if it is defined outside of it."""
+    """The name of the type that the symbol belongs to, if the symbol is defined outside that type."""
     node_type: str = ""
 
 
@@ -107,56 +109,63 @@ class FoundRoute(msgspec.Struct, frozen=True):
 class NodeRule(msgspec.Struct, frozen=True):
     kind: str
     name_rule: str | NameRule = "name"
-    """A field of the node, or a function that returns the name (None: this node is no symbol)."""
+    """The field of the syntax node that has the symbol's name, or a function that returns the name (None: the node
+    is no symbol)."""
     is_leaf: bool = False
-    """Whether the node's children are skipped."""
+    """Whether the children of the syntax node are not searched for symbols."""
     body_field: str = "body"
-    """The field that ends the signature."""
+    """The field of the syntax node at which the symbol's signature ends."""
     value_field: str = ""
-    """The field whose `body` ends the signature: `const f = () => {…}`."""
+    """The field of a value whose `body` ends the symbol's signature, as in `const f = () => {…}`."""
 
 
 class Language(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     display_name: str = ""
-    """The name for people, if it is not `name` capitalised."""
+    """The language's name for people; empty if it is `name` capitalised."""
     grammar_name: str = ""
-    """Name of the bundled grammar, if it differs."""
+    """The name of the bundled grammar; empty if it is the language's name."""
     node_rules: Mapping[str, NodeRule]
     entered_nodes: frozenset[str]
-    """Nodes whose children are visited although they are no symbols."""
+    """Syntax nodes whose children are searched for symbols although the nodes themselves are none."""
     comment_nodes: frozenset[str] = frozenset({"comment", "line_comment", "block_comment"})
     wrapper_nodes: frozenset[str] = frozenset()
     """Nodes around a declaration that belong to it: `export …`, `template <…>`, decorators."""
     starts_at_wrapper: bool = True
-    """Whether the symbol begins with its wrapper; otherwise that line is only its `decorator_line`."""
+    """Whether a symbol begins with its wrapper node; otherwise the wrapper's line is only the symbol's
+    `decorator_line`."""
     attribute_nodes: frozenset[str] = frozenset()
     """Nodes allowed between a comment and its declaration, such as attributes; they belong to the declaration too."""
     import_rules: Mapping[str, str | NameRule] = {}
     modifier_words: frozenset[str] = frozenset()
     exporting_modifiers: frozenset[str] = frozenset()
-    """Modifiers that mean `exported`."""
+    """Modifiers that make a symbol exported."""
     export_rule: Callable[[FoundSymbol, bytes], bool] | None = None
-    """For languages that export by name; takes the symbol and the text before its name."""
+    """A function that decides whether a symbol is exported, from the symbol and the text before its name; for
+    languages in which the name decides."""
     has_type_before_name: bool = False
     """Whether the signature begins before the name (`static int f(int a)`)."""
     has_decorators: bool = False
     find_inner_doc: Callable[[bytes, int], str] | None = None
-    """Returns the docstring of a body that begins at this byte."""
+    """A function that returns the docstring at the beginning of a body, given the source and the body's first byte."""
     prepare_source: Callable[[bytes, Deadline], bytes] | None = None
-    """Blanks out text that the grammar cannot know, such as macros; lengths and lines must not change."""
+    """A function that replaces text that the grammar cannot know, such as macros, by spaces; lengths and lines must
+    not change."""
     simplify_source: Callable[[bytes, Deadline], bytes] | None = None
-    """Returns the text with less structure, parsed instead if the grammar fails on the whole."""
+    """A function that returns a simpler text to parse, if the grammar fails on the whole source."""
     recover_symbols: Callable[[list[FoundSymbol], bytes], list[FoundSymbol]] | None = None
-    """Restores symbols lost to syntax errors; called before `finish`."""
+    """A function that restores symbols lost to syntax errors; it is called before `finish_symbols`."""
     finish_symbols: Callable[[list[FoundSymbol], bytes], list[FoundSymbol]] | None = None
-    """Applies what only the whole list shows: merged clauses, receivers, section ends."""
+    """A function that completes the list of all symbols: merges clauses, assigns methods to receivers, sets the
+    ends of sections."""
     find_routes: Callable[[bytes], Iterator[FoundRoute]] | None = None
-    """Finds web routes in the whole text, including bodies."""
+    """A function that finds web routes in the whole source, including bodies of functions."""
     definition_filter: Callable[[AncestorTypes], tuple[DefinitionWord, ...] | None] | None = None
-    """Restricts the search inside a node to children that contain one of these words: bodies define little else."""
+    """A function that returns the words without which a child of a syntax node contains no definition, so that it
+    is not searched; None searches all children."""
     max_outlined_line_bytes: int = 0
-    """Longer lines are not outlined (0: all are), because generated one-line code has no useful positions."""
+    """The length in bytes above which lines are not outlined, because generated one-line code has no useful
+    positions; 0 outlines all."""
 
     @property
     def title(self) -> str:
@@ -168,8 +177,8 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
 
 
 MAX_LINE_BYTES_OF_SCRIPTS = 10_000
-"""For `max_outlined_line_bytes`: bundles have lines of megabytes, one-letter names and trees of forty times their
-size."""
+"""The value of `max_outlined_line_bytes` for scripts: bundles have lines of megabytes, one-letter names, and syntax
+trees of forty times their size."""
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -199,7 +208,7 @@ def fixed_name_rule(name: str) -> NameRule:
 
 
 def default_name_rule(other: str) -> NameRule:
-    """Returns a rule that names a symbol by its node's name field, or `other` if it has none."""
+    """Returns a rule that names a symbol by its node's name field, or by the name `other` if the node has none."""
     return lambda node, _place: node.child_by_field_name("name") or other
 
 

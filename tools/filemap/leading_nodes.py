@@ -15,7 +15,7 @@ class LeadingNodes(NamedTuple):
     row: int
     comment: Node | None
     is_first_declaration: bool = True
-    """Of several declarations in one wrapper, only the first begins with it."""
+    """Whether the declaration is the first in its wrapper; only the first begins at the wrapper."""
 
     @staticmethod
     def before(wrapper: Node, above: "CommentTracker | None") -> "LeadingNodes":

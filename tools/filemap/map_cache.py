@@ -15,7 +15,7 @@ from tools.filemap.source_text import SourceText
 from tools.filemap.symbols import FileMap
 
 MAP_CACHE_VERSION = 28
-"""Part of every key: increased whenever maps have other content."""
+"""The version of the format of maps, part of every cache key: increase it when the content of maps changes."""
 _MAX_MAPS_IN_MEMORY = 64
 _MAX_SYMBOLS_IN_MEMORY = 200_000
 _MAX_CACHED_MAP_FILES = 512
@@ -118,7 +118,7 @@ class MapCache:
 
 @lru_cache(maxsize=4)
 def shared_map_cache(folder: Path) -> MapCache:
-    """Returns this process's only cache for that folder."""
+    """Returns the process's shared map cache for that folder."""
     return MapCache(folder)
 
 

@@ -1,4 +1,5 @@
-"""Translates a language's description into the numbers of its grammar: built once, used at every node."""
+"""Translates the names of node types and fields in a language's description into the numbers of its grammar: built
+once, used at every node."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -14,7 +15,8 @@ _ERROR_NODE_ID = 0xFFFF
 
 
 class NodeRuleById(NamedTuple):
-    """A rule for a syntax node whose fields are numbers of the grammar (0: the grammar has no such field)."""
+    """A rule for a type of syntax node, with fields given as numbers of the grammar (0: the grammar has no such
+    field)."""
 
     name_field_id: int
     name_rule: NameRule | None
@@ -52,7 +54,7 @@ def _node_ids_by_type(grammar_name: str) -> dict[str, list[int]]:
 
 @cache
 def _node_types_by_id(grammar_name: str) -> dict[int, str]:
-    """Returns the names of a grammar's node types by number."""
+    """Returns the names of a grammar's node types, indexed by their numbers."""
     grammar = load_grammar(grammar_name)
     names = {number: grammar.node_kind_for_id(number) or "" for number in range(grammar.node_kind_count)}
     return {**names, _ERROR_NODE_ID: "ERROR"}

@@ -3,9 +3,10 @@
 import re
 
 MAX_SHOWN_NAME_CHARS = 120
-"""Length of a name when shown."""
+"""The maximum number of characters of a symbol's name that are shown."""
 MAX_STORED_NAME_CHARS = 2_000
-"""Length of a name when stored: programs need whole names."""
+"""The maximum number of characters of a symbol's name that are stored; more than are shown, because programs need
+whole names."""
 MAX_SIGNATURE_CHARS = 160
 _MAX_DOC_CHARS = 120
 _BRACKET_PATTERN = re.compile(r"[()\[\]{\n]")
@@ -44,7 +45,7 @@ _TYPE_REFERENCE_PATTERN = re.compile(
     r"(?:struct|union|enum)\s+(?!(?:class|struct|[A-Z0-9_]+)\b)\w+(?:\s*[*&]+\s*|\s+)"
     r"(?!(?:final|extends|implements|where|with|permits|derives|of)\b)\w"
 )
-"""Matches uses such as `struct list *next`, which define no struct."""
+"""Matches uses of a type, such as `struct list *next`, which do not define it."""
 _HEADER_END_CHARACTERS = frozenset("{:=;,>so")
 _COMMENT_TEXT_PATTERN = re.compile(r"[^\W_][^\n]*|[@<`\[(_](?!\*)[^\n]*\w[^\n]*")
 _LEADING_COMMENT_MARKS = " \t\r\n/*!#;%-={}|\"'"

@@ -43,17 +43,18 @@ class SymbolLines(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     description: str
-    """Kind and qualified name."""
+    """The kind and qualified name of the symbol."""
     first: int
     last: int
     members: str
-    """What is declared in it, a line each."""
+    """Lines that each describe one member declared in the symbol."""
 
 
 def find_symbol_lines(
     path: str, shown: str, name: str, workspace: Workspace, stop: StopFlag
 ) -> SymbolLines | ToolResult:
-    """Returns the lines of a file's symbol with this name; if several match, a list of them with their owners."""
+    """Returns the lines of a file's symbol with this name; if several symbols match, returns a list of them with
+    their owners instead."""
     from tools.filemap.symbols import find_symbol, qualified_name  # noqa: PLC0415  (as below)
 
     outline = _map_file(path, workspace, stop)

@@ -13,14 +13,14 @@ from tools.filemap.deadline import Deadline
 from tools.files.encoding import SAMPLE_BYTES, UTF8, Encoding, detect_encoding
 
 MAX_MAPPED_BYTES = 64 * 1024 * 1024
-"""Only the beginning of larger files is mapped."""
+"""The number of bytes of a file that are mapped; the rest of a larger file is ignored."""
 CHANGED_WHILE_MAPPING_NOTE = "changed while mapping"
 _READ_CHUNK_BYTES = 1024 * 1024
 _RECODE_CHUNK_BYTES = 256 * 1024
 
 
 class CannotMapFile(OSError):
-    """The file cannot be mapped; `strerror` states why, in words for the reader."""
+    """Raised if a file cannot be mapped; `strerror` states the reason in words for the reader."""
 
     def __init__(self, number: int, path: Path, why: str) -> None:
         super().__init__(number, why, str(path))
@@ -30,7 +30,7 @@ class SourceText(msgspec.Struct, frozen=True, kw_only=True):
     """A file read for mapping: its source as UTF-8, sizes, digest and notes."""
 
     source: bytes
-    """UTF-8 without a byte order mark."""
+    """The source as UTF-8 bytes without a byte order mark."""
     total_lines: int
     total_bytes: int
     modified_ns: int

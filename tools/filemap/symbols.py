@@ -12,15 +12,15 @@ class Symbol(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=Fals
     start_line: int
     end_line: int
     parent: int | None = None
-    """Index of the owner in the same map. The owner may come later in the file (Go methods)."""
+    """The index of the owner symbol in the same map, -1 for none. The owner may come later in the file (Go methods)."""
     signature: str = ""
     """The declaration up to its body on one line, in the file's language; for data: type and count."""
     modifiers: tuple[str, ...] = ()
     """Words such as `exported`, `async`, `static`, and decorators as `@name`."""
     doc: str = ""
-    """First line of its comment or docstring."""
+    """The first line of the symbol's comment or docstring."""
     decorator_line: int | None = None
-    """First line of its decorators, if above `start_line`."""
+    """The first line of the symbol's decorators, if it is above `start_line`."""
 
     @property
     def is_exported(self) -> bool:
@@ -41,12 +41,12 @@ class FileMap(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     language: str
     parser: str
-    """`tree-sitter`, `line scanner`, `universal-ctags` or `heuristic`."""
+    """The method that found the symbols: `tree-sitter`, `line scanner`, `universal-ctags` or `heuristic`."""
     total_lines: int
     total_bytes: int
     elapsed_ms: float
     symbols: tuple[Symbol, ...] = ()
-    """In file order."""
+    """The symbols in the order of the file."""
     imports: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     """Notes for the reader, such as `changed while mapping`."""

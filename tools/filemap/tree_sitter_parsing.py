@@ -9,7 +9,7 @@ from tree_sitter import Parser, Tree
 from tools.filemap.deadline import Deadline, MapTimeLimitReached
 
 _PARSED_CHUNK_BYTES = 32 * 1024
-"""The interpreter is blocked while one chunk is parsed: 5 to 10 ms."""
+"""The number of bytes that are parsed at once, which blocks the interpreter for 5 to 10 ms."""
 
 
 @cache

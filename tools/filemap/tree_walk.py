@@ -50,10 +50,11 @@ _ANNOTATIONS_PATTERN = re.compile(
     + _QUOTED_TEXT_REGEX
     + rb")*\))*\))?\s+)+"
 )
-"""Annotations may be many lines long, and become modifiers."""
+"""Matches annotations (`@Name(…)`) in front of a declaration, which may be many lines long and become modifiers of
+the symbol."""
 _EXPORTED_MODIFIERS = ("exported",)
 _MAX_DECORATORS = 6
-"""Further decorators are omitted."""
+"""The maximum number of decorators of a symbol that are shown."""
 
 _PendingNode = tuple[Node, int, int, AncestorTypes | None, LeadingNodes | None]
 """A node to enter: the node, its type, the symbol around it, its ancestor types, its leading nodes."""

@@ -44,9 +44,9 @@ class Artifacts:
         session_bytes: int = MAX_SESSION_BYTES,
         before_first: Callable[[], object] = lambda: None,
     ) -> None:
-        """`before_first` is called once, before anything is written: it may delete old files of other sessions.
-        `above` is the folder of the session that this one was forked from, whose artifacts it mentions.
-        `working` is where a private folder is created."""
+        """Creates the store. `before_first` is called once before the first artifact is written; it may delete old
+        files of other sessions. `above` is the folder of the session that this one was forked from, to whose
+        artifacts it may refer. `working` is where a private folder is created."""
         self._command_bytes = command_bytes
         self._session_bytes = session_bytes
         self._on_first_artifact = before_first
@@ -59,7 +59,8 @@ class Artifacts:
         self._lock = threading.Lock()
 
     def move_to_session(self, folder: Path | None, above: Path | None) -> None:
-        """Stores further artifacts with another session. Open artifacts keep growing where they began."""
+        """Makes further artifacts belong to another session. Artifacts that are still being written keep growing in
+        their old place."""
         with self._lock:
             self.close()
             self._folder, self._parent_folder, self._is_temporary = folder, above, folder is None
@@ -88,7 +89,7 @@ class Artifacts:
 
     @property
     def file_size_limit(self) -> int:
-        """Returns how large one artifact may grow; the limit shrinks while many grow at once."""
+        """Returns the maximum size in bytes of one artifact; it shrinks while several are being written."""
         return min(self._command_bytes, self._session_bytes // max(1, len(self._unfinished_files)))
 
     def mark_ended(self, artifact: Artifact) -> None:
@@ -96,7 +97,7 @@ class Artifacts:
             self._unfinished_files.discard(artifact.path)
 
     def _delete_oldest(self, folder: Path) -> None:
-        """Deletes the oldest artifacts of this session when another one could exceed the limit."""
+        """Deletes the oldest artifacts of this session if another one could exceed the session's size limit."""
         sizes = {
             path: path.stat().st_size for path in folder.iterdir() if _FILE_NAME_PATTERN.fullmatch(path.name)
         }

@@ -13,9 +13,10 @@ from pathlib import Path
 from tools.patterns import late
 
 Version = tuple[int, int, int, int]
-"""Device, inode, size and time of a file: equal while no program changed it."""
+"""The device, inode, size and modification time of a file, which stay equal as long as no program changes it."""
 _LATE_WRITE_SECONDS = 0.005
-"""Seconds in which a program that had opened a file before it was replaced may still write."""
+"""The number of seconds in which a program that opened a file before it was replaced may still write to the old
+file."""
 _LOCK_TIMEOUT = 2.0
 _TEMPORARY_NAME_PATTERN = late(r"\.bayou-(\d{1,10})-[0-9a-f]{16}\.tmp\Z")
 
@@ -86,7 +87,7 @@ def swap_in_file(
 
 
 def _link_new_name(beside: str, place: str) -> bool:
-    """Gives a file a name that must be free; False where the file system has no hard links."""
+    """Gives a new file a name that no file may have yet. Returns False where the file system has no hard links."""
     try:
         os.link(beside, place)
     except FileExistsError:
@@ -190,7 +191,7 @@ def locked_files(places: Sequence[str]) -> Generator[None]:
 
 
 def _lock_file(place: str, held: dict[tuple[int, int], int], patience: float) -> int | None:
-    """Locks a file; None if it is missing or cannot be locked."""
+    """Opens and locks a file; returns None if it is missing or cannot be locked."""
     try:
         handle = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
@@ -219,8 +220,8 @@ def _lock_until(handle: int, patience: float) -> bool:
 
 
 def _is_same_file(place: str, handle: int) -> bool:
-    """Returns whether a path still names the opened file; another process may have replaced it before the lock was
-    acquired."""
+    """Returns whether a path still names the opened file, which another process may have replaced before the lock
+    was acquired."""
     try:
         return os.path.samestat(os.stat(place), os.fstat(handle))  # noqa: PTH116  (as above)
     except OSError:

@@ -33,7 +33,7 @@ _BYTE_PAIRS_PATTERN: Final = late(rb"[\xa1-\xfe]{2,}")
 _MIN_PAIRED_SHARE: Final = 0.85
 _BIG5_CHARACTER_PATTERN: Final = late(rb"([\xa1-\xf9])[\x40-\x7e\xa1-\xfe]")
 _LAST_COMMON_BIG5_LEAD: Final = b"\xc6"
-"""Common Big5 characters begin with no larger byte; accented letters do."""
+"""The largest first byte of common Big5 characters; accented Latin letters are larger bytes."""
 _HIGH_BYTE_RUN_PATTERN: Final = late(rb"[\x80-\xff]{2,}")
 _CYRILLIC_ENCODINGS: Final = ("cp1251", "koi8_r")
 _MIN_ENCODING_SCORE: Final = 0.9
@@ -45,7 +45,7 @@ class Encoding(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     byte_order_mark: bytes = b""
     is_exact: bool = True
-    """False for UTF-8 with invalid bytes, which an edit preserves."""
+    """Whether the bytes are valid in this encoding; False for UTF-8 with invalid bytes, which an edit preserves."""
 
     @property
     def is_utf8(self) -> bool:
@@ -103,7 +103,7 @@ def _is_utf8(sample: bytes, is_whole: bool) -> bool:
 
 
 _ODD_BYTES: Final = bytes((*range(1, 8), *range(14, 27), 28, 29, 30, 31))
-"""Control bytes that texts hardly contain."""
+"""Control bytes that hardly occur in text, so that many of them mean a binary file."""
 
 
 def _looks_binary(sample: bytes) -> bool:
@@ -148,7 +148,8 @@ def _legacy_encoding(sample: bytes, is_whole: bool) -> Encoding:
 
 
 def _looks_like_encoding(name: str, sample: bytes, high: int) -> bool:
-    """Distinguishes text in an Asian encoding from Western words, which such an encoding may decode as well."""
+    """Returns whether bytes are probably text in this Asian encoding, and not Western words, which it could decode
+    as well."""
     if name in _PAIRED_ENCODINGS:
         return (
             sum(len(run) // 2 * 2 for run in _BYTE_PAIRS_PATTERN.findall(sample)) >= high * _MIN_PAIRED_SHARE
@@ -160,8 +161,8 @@ def _looks_like_encoding(name: str, sample: bytes, high: int) -> bool:
 
 
 def _count_utf8_evidence(sample: bytes) -> tuple[int, int]:
-    """Counts the evidence for UTF-8 with some invalid bytes, and those bytes: sequences of several bytes are hardly
-    ever valid by chance, the longer the less."""
+    """Counts the evidence that bytes are UTF-8 with some invalid bytes, and counts those invalid bytes. A valid
+    sequence of several bytes is hardly ever a coincidence, the longer the less."""
     text = sample.decode("utf-8", "surrogateescape")
     bad = sum("\udc80" <= char <= "\udcff" for char in text)
     sound = sum(

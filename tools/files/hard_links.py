@@ -5,7 +5,8 @@ import stat
 from typing import Final
 
 MAX_ENTRIES: Final = 50_000
-"""Maximum number of entries searched for other names of a file, which limits how long an edit waits."""
+"""The maximum number of directory entries that are searched for a file's other names, which limits how long an edit
+waits."""
 
 
 def other_names(place: str, root: str) -> tuple[list[str], bool]:

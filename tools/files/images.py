@@ -11,9 +11,10 @@ import msgspec
 
 MAX_IMAGE_SIDE: Final = 2000
 MAX_BYTES: Final = 4_500_000
-"""Maximum size of the base64 form; providers reject more."""
+"""The maximum size of an image in base64, in bytes; providers reject larger ones."""
 _MAX_UNSCALED_SIDE: Final = 8000
-"""Providers reject larger images; up to this size they scale down themselves."""
+"""The maximum width and height of an image that is sent unscaled; providers reject larger images and scale down
+smaller ones themselves."""
 
 _FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 _DECODING_ERRORS: Final = (
@@ -26,7 +27,7 @@ _DECODING_ERRORS: Final = (
     struct.error,
     zlib.error,
 )
-"""What decoding a damaged image raises."""
+"""The exceptions that decoding a damaged image can raise."""
 _DAMAGED: Final = "it is damaged or incomplete; make it anew, or leave it out"
 
 
@@ -34,7 +35,7 @@ class ImageInfo(msgspec.Struct, frozen=True, kw_only=True):
     mime_type: str
     width: int = 0
     height: int = 0
-    """Zero if the header does not contain it."""
+    """The height in pixels; zero if the image's header does not contain it."""
 
 
 class PreparedImage(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +45,7 @@ class PreparedImage(msgspec.Struct, frozen=True, kw_only=True):
     info: ImageInfo
     note: str = ""
     problem: str = ""
-    """Why it cannot be sent; `data` is empty then."""
+    """The reason why the image cannot be sent, in which case `data` is empty."""
 
 
 def decode_image(encoded: str) -> tuple[bytes, ImageInfo] | None:
@@ -140,7 +141,7 @@ def _has_end(data: bytes, mime_type: str) -> bool:
 
 
 def _has_pixels(data: bytes) -> bool:
-    """Returns whether an image can be decoded. Damaged notes in a PNG are left out, as its readers do."""
+    """Returns whether an image can be decoded. Ignores damaged metadata chunks of a PNG, as other PNG readers do."""
     from PIL import Image  # noqa: PLC0415  (slow to load, and for images alone)
 
     pixels = _without_notes(data) if data.startswith(_PNG_BEGIN) else data
@@ -153,7 +154,7 @@ def _has_pixels(data: bytes) -> bool:
 
 
 def _without_notes(png: bytes) -> bytes:
-    """Returns a PNG without its chunks that say nothing of pixels, whose names begin in lower case."""
+    """Returns a PNG without its optional chunks (metadata), whose names begin with a lower-case letter."""
     kept, at = [png[:8]], 8
     while at + 8 <= len(png):
         end = at + 12 + int.from_bytes(png[at : at + 4], "big")
@@ -168,7 +169,7 @@ def _encoded_size(data: bytes) -> int:
 
 
 def _scale_image(data: bytes) -> PreparedImage | None:
-    """Scales an image down."""
+    """Scales an image down until it fits the providers' limits."""
     from PIL import Image  # noqa: PLC0415  (slow to load, and for images alone)
 
     try:

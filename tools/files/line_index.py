@@ -19,11 +19,11 @@ class FileShrank(Exception):
 
 
 class LineIndex:
-    """Counts the lines before each block of a file."""
+    """An index of a file's lines: the number of line feeds before each block of the file."""
 
     def __init__(self, line_feeds: "array[int]", size: int, *, ends_with_line_feed: bool) -> None:
         self._line_feeds = line_feeds
-        """Line feeds before block i; one more entry than blocks."""
+        """The number of line feeds before each block; the last entry is the total."""
         self.size = size
         self.total_lines = line_feeds[-1] + (0 if ends_with_line_feed or not size else 1)
 
@@ -65,7 +65,7 @@ class RawPage(msgspec.Struct, frozen=True, kw_only=True):
     first_line: int
     lines: tuple[bytes, ...]
     clipped_bytes: int = 0
-    """Length of a line that is too long, if the page is its beginning."""
+    """The length in bytes of a line that is too long for a page, if the page is only its beginning; 0 otherwise."""
     is_cut_by_bytes: bool = False
 
 

@@ -11,7 +11,7 @@ MAX_ENTRIES = 500
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
     text: str
-    """The entries, with a notice if some are omitted."""
+    """The names of the entries as text, with a notice if some are omitted."""
     shown: int
     total: int
     limit_reached: int | None = None

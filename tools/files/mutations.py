@@ -20,11 +20,11 @@ from tools.threads import run_to_completion
 
 ChangeListener = Callable[[FileChange], None]
 _MAX_ATTEMPTS = 50
-"""Attempts to change a file that another program keeps changing."""
+"""The maximum number of attempts to change a file that another program keeps changing."""
 _RECENT_WRITE_SECONDS = 2.0
-"""A file that another program wrote this recently may be written again."""
+"""Seconds after another program's write to a file in which that program is expected to write again."""
 MAX_FILE_BYTES = 256 << 20
-"""Larger files are not loaded to be changed."""
+"""The maximum size of a file that tools change, in bytes; larger files are not loaded."""
 
 FileKey = tuple[str, object]
 
@@ -43,13 +43,13 @@ class NewContent(msgspec.Struct, frozen=True, kw_only=True):
     """The new content of a file."""
 
     data: bytes | None
-    """The bytes; None to remove the file."""
+    """The file's new bytes; None to remove the file."""
     added: int = 0
     removed: int = 0
     info: object = None
-    """Passed back to the tool."""
+    """A value of the tool that is passed back to it in `AppliedChange`."""
     is_executable: bool | None = None
-    """Whether the file becomes executable; None: it stays as it is."""
+    """Whether the file becomes executable; None leaves it as it is."""
 
 
 class PendingMutation(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,15 +57,15 @@ class PendingMutation(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     real_path: str
-    """The path with links resolved."""
+    """The path of the file with links resolved."""
     call_id: str
     before: FileState | None
     before_hash: str | None
     data: bytes | None
-    """The bytes to write; None to remove the file."""
+    """The bytes to write to the file; None to remove it."""
     after_hash: str | None
     new_folders: tuple[str, ...] = ()
-    """Folders that were just created for it, outermost first."""
+    """Parent folders that were just created for the file, outermost first."""
 
 
 class AppliedChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +73,7 @@ class AppliedChange(msgspec.Struct, frozen=True, kw_only=True):
 
     change: FileChange
     stat: FileStat | None
-    """The new state; None if the file was removed."""
+    """The metadata of the file after the change; None if it was removed."""
     info: object
 
     @property
@@ -84,8 +84,8 @@ class AppliedChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ComputeContents = Callable[[Sequence[FileState | None]], "Sequence[NewContent | None]"]
-"""Computes the new contents (None: unchanged) from the present states of some files (None: missing). Called again
-when another program changed one of them before it was written."""
+"""A function that computes the new contents of some files (None: unchanged) from their present states (None:
+missing). It is called again if another program changed a file before the result was written."""
 
 
 class MutationQueue:
@@ -99,7 +99,8 @@ class MutationQueue:
         self._listeners: list[ChangeListener] = []
         self._before: list[Callable[[PendingMutation], None]] = []
         self._written: dict[str, tuple[Version, float]] = {}
-        """The last version of each file that this queue wrote, and until when another program may be writing to it."""
+        """The last version of each file that this queue wrote, and the time until which another program may still
+        write to its old content."""
 
     def subscribe(self, listener: ChangeListener) -> Callable[[], None]:
         """Calls `listener` on the event loop after every file change. Returns a function that unsubscribes."""
@@ -116,7 +117,7 @@ class MutationQueue:
         self._before.append(listener)
 
     def use_operations(self, files: FileOperations) -> None:
-        """Makes further file changes with other file operations, such as those of a remote machine."""
+        """Switches further file changes to other file operations, such as those of a remote machine."""
         self._files = files
 
     @property
@@ -183,8 +184,8 @@ class MutationQueue:
     def _try_change(
         self, paths: Sequence[str], call_id: str, compute: ComputeContents
     ) -> tuple[AppliedChange | None, ...]:
-        """Tries once to make a change of some files. Raises `ChangedMeanwhile`, with everything as the other program
-        left it."""
+        """Makes one attempt to change some files. Raises `ChangedMeanwhile`, with the other program's content in
+        place, if one of them was changed meanwhile."""
         states = [self._read_state(path) for path in paths]
         is_asked = bool(self._before)
         missing = [
@@ -327,8 +328,8 @@ class MutationQueue:
         keys: tuple[FileKey, ...],
         waiting_for: set["asyncio.Future[None]"],
     ) -> None:
-        """Lets the next change of these files start: at once or, if this one was cancelled early, after those before
-        it."""
+        """Lets the next change of these files start: at once, or, if this change was cancelled before its turn,
+        after the changes before it."""
         remaining = set(waiting_for)
 
         def one_done(future: "asyncio.Future[None]") -> None:
@@ -348,7 +349,7 @@ class MutationQueue:
         finish_if_free()
 
     def report_change(self, change: FileChange) -> None:
-        """Reports a file change to all listeners, also one made by a command or a restore."""
+        """Reports a file change to all listeners; commands and restores report their changes here too."""
         for listener in tuple(self._listeners):
             try:
                 listener(change)

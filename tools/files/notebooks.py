@@ -7,16 +7,16 @@ import msgspec
 from tools.results import Json
 
 MAX_NOTEBOOK_BYTES = 20_000_000
-"""Larger notebooks are treated as plain text."""
+"""The maximum size in bytes of a notebook; a larger one is treated as plain text."""
 _MAX_OUTPUT_CHARS = 4_000
 
 
 class NotebookCell(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     source: str
-    """The source without trailing line ends."""
+    """The source of the cell without trailing line ends."""
     text: str
-    """The whole cell as `read` shows it: a header line, its source, and its output."""
+    """The whole text of the cell as `read` shows it: a header line, the source and the output."""
 
 
 class Notebook(msgspec.Struct, frozen=True, kw_only=True):

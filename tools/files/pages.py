@@ -25,9 +25,9 @@ class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
     offset: int | None = None
     limit: int | None = None
     tail: int | None = None
-    """Number of lines from the end, instead of `offset`."""
+    """The number of requested lines from the end of the file; used instead of `offset`."""
     symbol: str = ""
-    """Name of the symbol in these lines, if it was requested by name."""
+    """The name of the symbol in the requested lines, if it was requested by name."""
     is_output: bool = False
     """Whether the file is a recorded output, which may contain escape sequences."""
 
@@ -36,7 +36,8 @@ class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
         return any(one is not None for one in (self.offset, self.limit, self.tail))
 
     def with_context(self, lines: int) -> "PageRequest":
-        """Extends the requested range of lines by `lines` on the sides where the file continues."""
+        """Returns the request with `lines` more lines before and after the requested range; unchanged if it is no
+        range."""
         if self.symbol or self.tail is not None or not self.is_range:
             return self
         first = max(1, (self.offset or 1) - lines)
@@ -49,18 +50,18 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     """A page of a text file: some of its lines, and where they are in the file."""
 
     lines: tuple[str, ...]
-    """The lines as in the file."""
+    """The lines of the page as in the file."""
     text: str
-    """The lines as shown."""
+    """The lines of the page as they are shown to the model."""
     first_line: int
     total_lines: int
     total_bytes: int
     encoding: Encoding
     is_cut_by_bytes: bool = False
     clipped_bytes: int = 0
-    """Length of a single line that is too long to show."""
+    """The length in bytes of a line that is too long to show whole, if the page is its beginning; 0 otherwise."""
     is_anchored: bool = False
-    """Whether each line of the text begins with its anchor."""
+    """Whether each line of the page's text begins with its anchor."""
 
     @property
     def last_line(self) -> int:

@@ -25,8 +25,9 @@ def resolve_path_argument(workspace: Workspace, raw: str | None, context: ToolCo
 
 
 def withheld_files(workspace: Workspace, files: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """Returns the files that searches skip and that the model has not read by an allowed call. `files` has the real
-    path of each and its key in the read cache."""
+    """Returns those of the files that searches must skip because reading them needs permission, except those that
+    the model already read by an allowed call. `files` has the real path of each file and its key in the read cache.
+    """
     is_kept_back, seen = workspace.hidden_path_test(), workspace.read_cache.note_seen
     return frozenset(real for real, key in files if is_kept_back(real) and seen(key) is None)
 

@@ -17,7 +17,7 @@ class AddedFolders:
 
     def __init__(self, paths: tuple[Path, ...] = ()) -> None:
         self.paths = paths
-        """Absolute, with links resolved."""
+        """The added folders as absolute paths with links resolved."""
 
     @property
     def real(self) -> tuple[str, ...]:
@@ -58,7 +58,8 @@ def absolute_path(raw: str, cwd: Path) -> str:
 
 
 def real_path(path: "str | os.PathLike[str]") -> str:
-    """Returns a path with its links resolved; as it is, where a link may not be read, as another process's root."""
+    """Returns a path with its links resolved; unchanged if a link on it may not be read, as with another process's
+    root."""
     try:
         return os.path.realpath(path)
     except (OSError, ValueError):
@@ -91,7 +92,7 @@ def display_path(path: str, cwd: Path) -> str:
 
 
 def prefix_of(folder: str, cwd: Path) -> str:
-    """Returns the prefix that makes paths relative to a folder valid relative to `cwd`."""
+    """Returns the prefix that turns paths relative to a folder into paths relative to `cwd`."""
     if folder == str(cwd):
         return ""
     try:

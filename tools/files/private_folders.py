@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Final
 
 _SHARED_FOLDER: Final = "/tmp"
-"""Where every session of this user looks, whatever its `TMPDIR` says: each hides the folders of the others."""
+"""The folder in which all sessions of this user create their temporary folders, whatever `TMPDIR` is, so that each
+session can hide those of the others from its commands."""
 _STALE_SECONDS: Final = 86_400
 _MAX_TAKEN: Final = 10
-"""Number of names that are tried where others are taken."""
+"""The maximum number of folder names that are tried if other programs already use them."""
 
 
 def private_folder(above: Path | None, kind: str) -> Path:
@@ -46,14 +47,14 @@ def sessions_folder(own: Path) -> Path:
 
 
 def temporary_folders_of_bayou() -> tuple[str, ...]:
-    """Returns the existing ones of these folders, which sandboxes hide from commands."""
+    """Returns bayou's existing temporary folders, which sandboxes hide from commands."""
     paths = (*_kept_paths(), *_temporary_paths("bayou", _SHARED_FOLDER))
     return tuple(str(path) for path in paths if _is_private_folder(path))
 
 
 def _temporary_folder(paths: Iterable[Path]) -> Path | None:
-    """Returns the first of these folders that only this user may access, and that is no link: anybody can take a name
-    there before. Creates it if it is missing."""
+    """Returns the first of these folders that only this user can access and that is not a link, because another
+    user may have created the name. Creates the folder if it is missing."""
     for path in paths:
         with suppress(OSError):
             path.mkdir(mode=0o700)

@@ -13,7 +13,7 @@ _MAX_PATHS = 64
 _MAX_LINES_PER_FILE = 20_000
 _MAX_EDITS = 32
 _MAX_EDIT_CHARS = 4_000
-"""A repeated edit is one of the last few, and short."""
+"""The maximum length of an edit that is remembered, to recognise it when the model repeats it."""
 
 
 class SeenFile(msgspec.Struct, kw_only=True):
@@ -21,7 +21,7 @@ class SeenFile(msgspec.Struct, kw_only=True):
 
     version: FileVersion
     lines: dict[int, str] = {}
-    """Lines by number, from 1, without line endings."""
+    """The lines of the file that the model has seen, by number from 1, without line endings."""
 
 
 class ReadCache:

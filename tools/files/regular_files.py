@@ -1,4 +1,4 @@
-"""Reads bayou's own files safely: a pipe in the place of a file must not block the reader."""
+"""Reads bayou's own files safely, so that a named pipe in the place of a file cannot block the reader."""
 
 import errno
 import os
@@ -7,7 +7,8 @@ from pathlib import Path
 
 
 def read_regular(path: Path) -> bytes:
-    """Returns the bytes of a regular file. Anything else raises `OSError` and never blocks."""
+    """Returns the bytes of a regular file. Raises `OSError` for anything else, such as a named pipe, and so never
+    blocks."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(descriptor, "rb") as file:
         mode = os.fstat(descriptor).st_mode

@@ -32,7 +32,7 @@ class JudgedPaths:
 
     def __init__(self) -> None:
         self.is_protected: Callable[[str], bool] = lambda path: False
-        """Returns whether writing a path needs a question, because it runs later."""
+        """A function that returns whether writing a path needs the user's permission, because the file is run later."""
         self._judged: dict[str, tuple[str, _Inode | None, bool]] = {}
 
     def record_before_judging(self, paths: Iterable[str]) -> None:
@@ -46,8 +46,8 @@ class JudgedPaths:
             self._judged[path] = real, _inode_of(real), self.is_protected(real)
 
     def is_protected_since(self, path: str, real: str) -> bool:
-        """Returns whether a path was judged as one that may be written, and has become a file that runs code later: a
-        command has made its folder a repository."""
+        """Returns whether a path was judged as writable and has since become an autorun file, for example because a
+        command turned its folder into a repository."""
         known = self._judged.get(path)
         return known is not None and not known[2] and self.is_protected(real)
 
@@ -72,8 +72,8 @@ class BoxedFiles(LocalFiles):
         judged: JudgedPaths | None = None,
         places: Callable[[], Iterable[str]] = lambda: (),
     ) -> None:
-        """`places`: the session's folders. A file that has a further name elsewhere, or one whose change would be asked
-        about, is replaced under its own name only."""
+        """Creates the file operations. `places` returns the session's folders. A file with hard links outside these
+        folders, or with a name whose change needs permission, is replaced only under its own name."""
         self._box = box
         self._judged = judged or JudgedPaths()
         self._places = places
@@ -128,8 +128,8 @@ class BoxedFiles(LocalFiles):
             replace_unchanged(place, path, data, old, version, is_shared=is_shared, keeps_names=names)
 
     def _keeps_names(self, box: Box | None, target: str) -> Callable[[], bool]:
-        """Returns a function that says whether a file is written under all its names: they are in the same place, and
-        the tools may write each."""
+        """Returns a function that says whether writing a file changes it under all its names: only if these are in
+        the same writable place and the tools may write each of them."""
 
         def look() -> bool:
             places = box.writable if box is not None else tuple(map(real_path, self._places()))
@@ -148,8 +148,8 @@ class BoxedFiles(LocalFiles):
 
     @contextmanager
     def _name_in_opened_folder(self, box: Box | None, target: str, path: str) -> Generator[str]:
-        """Yields a name for a file below its opened folder, so that nothing can take the folder's place. `target` has
-        no links."""
+        """Yields a path of the file below its opened parent folder, so that no other folder can be swapped in
+        meanwhile. `target` is a path without links."""
         _check_path(box is None or box.may_write(target), path, _NOT_WRITABLE_REASON)
         folder, _, name = target.rpartition("/")
         os.makedirs(folder or "/", exist_ok=True)  # noqa: PTH103  (a text)

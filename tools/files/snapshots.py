@@ -21,7 +21,7 @@ class FileSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     lines: tuple[str, ...]
     shown: frozenset[int]
-    """Line numbers from 1."""
+    """The numbers of the lines that the model saw, from 1."""
 
 
 class _PackedSnapshot(msgspec.Struct, kw_only=True):

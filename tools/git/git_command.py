@@ -64,9 +64,8 @@ class GitCommand(msgspec.Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str]
 
     def run(self, seconds: float, given: bytes = b"") -> tuple[int, bytes]:
-        """Runs git and returns its exit code and output; `given` is its input. Blocks.
-
-        Raises `OSError`, and `TimeoutError` after `seconds`."""
+        """Runs git with the input `given`, and returns its exit code and output. Blocks. Raises `OSError` if git
+        cannot start, and `TimeoutError` after `seconds`."""
         try:
             done = subprocess.run(
                 self.argv,
@@ -98,9 +97,8 @@ class GitCommand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_git_command(top: Path, *words: str, repository: GitConfiguration, home: Path) -> GitCommand | None:
-    """Builds `git WORDS` for the repository at `top` with that configuration; None where git is not installed.
-
-    `words` only read. Filters are disabled by name, whichever configuration defines them, so that the
+    """Builds the command `git WORDS`, which only reads, for the repository at `top` with that configuration; None
+    if git is not installed. All filters that any configuration defines are disabled by name, so that the
     repository's attributes run no program."""
     program = find_own_program("git", outside=top)
     if program is None:

@@ -21,7 +21,7 @@ _SYSTEM_CONFIG_FILES = ("/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/home
 _SECTION_HEADER_PATTERN = late(r'\[\s*(?P<section>[A-Za-z0-9.-]+)(?:\s+"(?P<sub>(?:[^"\\\n]|\\.)*)")?\s*\]')
 _CONFIG_KEY_PATTERN = late(r"(?P<key>[A-Za-z][A-Za-z0-9-]*)[ \t]*")
 _CONFIG_WHITE_SPACE = " \t\r\n"
-"""White space for git; a form feed is part of a value."""
+"""The characters that git's configuration format treats as white space; a form feed is part of a value."""
 _CHARACTER_BY_CONFIG_ESCAPE = {"n": "\n", "t": "\t", "b": "\b", '"': '"', "\\": "\\"}
 
 
@@ -122,7 +122,8 @@ def expand_git_path(value: str, home: Path) -> str:
 
 
 def read_small_text(file: Path, most: int) -> str | None:
-    """Returns the text of a regular file, None if there is none. Never blocks. Raises `OSError` and `ValueError`."""
+    """Returns the text of a regular file; None if it does not exist or is no regular file. Never blocks. Raises
+    `OSError` and `ValueError`."""
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
@@ -184,7 +185,7 @@ def _read_config_value(text: str, at: int) -> tuple[str | None, int]:
     at += 1
     out: list[str] = []
     kept = 0
-    """The length of `out` that stays when trailing blanks are dropped."""
+    """The length of the value read so far without trailing blanks, which are dropped at its end."""
     is_quoted = False
     while at < len(text):
         character = text[at]

@@ -16,7 +16,7 @@ _MAX_GITFILE_BYTES = 64 * 1024
 _COMMIT_ID_PATTERN = late(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 _BRANCH_PREFIX = "refs/heads/"
 _GITLINK_MODE = (0o160000).to_bytes(4, "big")
-"""Mode of an index entry that stands for another repository."""
+"""The mode of an entry in git's index that stands for another repository (a submodule)."""
 _INDEX_NAME_LENGTH_MASK = 0xFFF
 _INDEX_EXTENDED_FLAG = 0x4000
 _MAX_INDEX_BYTES = 16 * 1024 * 1024
@@ -28,7 +28,7 @@ _HARMLESS_SETTINGS_PATTERN = late(
     r"fetch\.prune|merge\.(?:ff|conflictstyle)|commit\.(?:gpgsign|verbose)|extensions\.(?:worktreeconfig|objectformat)|"
     r"diff\.(?:algorithm|renames|colormoved)|lfs\.repositoryformatversion"
 )
-"""Settings, by section and key, that only change what git shows of the repository itself."""
+"""Matches git settings, by section and key, that only change how git shows the repository itself."""
 
 
 class RiskySetting(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +43,7 @@ class GitRepository(msgspec.Struct, frozen=True, kw_only=True):
     work_tree: Path
     """The folder that git's folder belongs to; git's folder itself in a bare repository."""
     git_folder: Path
-    """Git's folder: `.git`, or the target of a file of that name."""
+    """The repository's git folder: `.git`, or the folder that a `.git` file names."""
     common_git_folder: Path
     """The folder of the configuration; differs from `folder` in linked work trees."""
     is_bare: bool = False
@@ -59,7 +59,7 @@ class GitRepository(msgspec.Struct, frozen=True, kw_only=True):
         return read_git_configuration(*places, home=home)
 
     def risky_own_settings(self, home: Path) -> tuple[RiskySetting, ...]:
-        """Returns those of the configuration alone, whichever folder git's folder belongs to."""
+        """Returns the risky settings of the repository's configuration, without regard to where its git folder is."""
         return tuple(_make_risky_settings(self.configuration(home)))
 
     def risky_settings(self, home: Path) -> tuple[RiskySetting, ...]:
@@ -102,7 +102,8 @@ class GitRepository(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _replaces_objects(self) -> bool:
-        """Returns whether git may show another file's content for one that is named (git-replace(1))."""
+        """Returns whether git may show the content of another object than the one that is asked for, because of
+        replacements (git-replace(1))."""
         packed = self.common_git_folder / "packed-refs"
         if exists(self.common_git_folder / "refs" / "replace"):
             return True
@@ -164,7 +165,8 @@ class GitRepository(msgspec.Struct, frozen=True, kw_only=True):
         return bool(places) and _is_same_folder(self.git_folder / (places[-1] or ""), self.work_tree)
 
     def checked_out_name(self) -> str:
-        """Returns what is checked out: the branch, a short commit id, or `git` where only git can tell."""
+        """Returns the name of what is checked out: the branch, a short commit id, or `git` if it cannot be read
+        from the files."""
         file = self.git_folder / "HEAD"
         try:
             told = (
@@ -191,15 +193,16 @@ def _make_risky_settings(configuration: GitConfiguration) -> Iterator[RiskySetti
 
 
 def repository_of_git_folder(folder: Path) -> GitRepository:
-    """Returns the repository whose folder of git this is, by itself: as for one of the `modules` or `worktrees`."""
+    """Returns the repository with this git folder, without a work tree: for example, one of `modules` or
+    `worktrees`."""
     return GitRepository(
         work_tree=folder, git_folder=folder, common_git_folder=_find_common_folder(folder), is_bare=True
     )
 
 
 def find_repository(folder: Path) -> GitRepository | None:
-    """Finds the repository of a folder as git does, upwards: `.git` first, then whether the folder itself is a git
-    folder."""
+    """Finds the repository of a folder as git does: in the folder and each parent, it looks for `.git` first, and
+    then checks whether the folder itself is a git folder."""
     for place in (folder, *folder.parents):
         link = place / ".git"
         if exists(link) or is_link(link):
@@ -254,7 +257,7 @@ def _index_has_name(index: bytes, name: bytes) -> bool:
 
 
 def _read_index_names(index: bytes) -> Iterator[bytes]:
-    """Yields the names in an index. Raises `ValueError` for one of another form, as of version 4."""
+    """Yields the file names in a git index. Raises `ValueError` for an unsupported format, such as version 4."""
     signature, version, count = struct.unpack_from(">4sLL", index)
     if signature != b"DIRC" or version not in (2, 3):
         raise ValueError("not an index of version 2 or 3")
@@ -270,8 +273,8 @@ def _read_index_names(index: bytes) -> Iterator[bytes]:
 
 
 def _has_symbolic_links(folder: Path) -> bool:
-    """Returns whether something in a git folder is a symbolic link, objects and hooks aside, or there is too much to
-    see."""
+    """Returns whether a git folder contains a symbolic link, except in objects and hooks; True as well if it has
+    too many entries to check."""
     waiting, seen = [folder], 0
     while waiting:
         with os.scandir(waiting.pop()) as entries:

@@ -17,7 +17,7 @@ _PROGRAM_SETTINGS = frozenset(
         *("mergetool.path", "lfs.standalonetransferagent", "lfs.path", "lfs.args"),
     }
 )
-"""Settings by section and key, with any subsection."""
+"""Git settings that start programs, as pairs of section and key; a subsection may be anything."""
 _PROGRAM_KEY_PATTERN = late(
     r"(?:cmd|command|hook|program|helper|driver|clean|smudge|process|textconv|editor|pager|askpass)\Z"
 )

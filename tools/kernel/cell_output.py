@@ -20,16 +20,17 @@ _MAX_OUTPUT_PIECES = 64
 class OutputPiece(msgspec.Struct, kw_only=True):
     kind: OutputKind
     text: str = ""
-    """The text, or the placeholder of a picture."""
+    """The text of the piece, or a placeholder for a picture."""
     data: bytes = b""
-    """The bytes of a picture."""
+    """The bytes of the picture; empty for text."""
 
 
 class CellOutputCollector:
     """Collects the output of one cell: written from the kernel's thread, read from the event loop's thread."""
 
     def __init__(self, artifacts: Artifacts, late: str = "", mask: CurrentMask = lambda: None) -> None:
-        """`late` is output printed before the cell began. `mask` masks what is stored as an artifact."""
+        """Creates the collector. `late` is output that was printed before the cell began. `mask` masks secrets in
+        what is stored as an artifact."""
         self._whole_text = RollingOutput(artifacts, "eval", mask)
         self.total_bytes = self._lines = 0
         self._ends_with_line_feed = True
@@ -48,7 +49,7 @@ class CellOutputCollector:
             self._feed_text(data)
 
     def add_line(self, text: str) -> None:
-        """Adds a text as whole lines of its own to the cell's output."""
+        """Adds a text to the cell's output as separate lines."""
         start = b"" if self._ends_with_line_feed else b"\n"
         self.write_text(start + text.encode("utf-8", "replace") + b"\n")
 
@@ -92,7 +93,7 @@ class CellOutputCollector:
         return self._whole_text.preview()
 
     def finish_output(self) -> OutputSnapshot:
-        """Returns the output of an ended cell as text; what does not fit is in its artifact."""
+        """Returns the output of an ended cell as text; what does not fit is only in the artifact."""
         return self._whole_text.finish()
 
     def output_pieces(self) -> tuple[OutputPiece, ...]:

@@ -24,7 +24,7 @@ class CodeCell(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     timeout: float | None = None
     resets_kernel: bool = False
-    """Whether the kernel is restarted before the cell."""
+    """Whether the kernel is restarted before this cell runs."""
 
 
 def parse_cells(code: str) -> tuple[CodeCell, ...]:

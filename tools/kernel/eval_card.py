@@ -24,7 +24,7 @@ from tools.running.file_watching import format_files_summary
 from tools.text import escape_controls, last_text_lines, one_line
 
 FOLDED_CODE_LINES = 8
-"""Lines of the code shown above the output."""
+"""The number of lines of code that the card shows above the output."""
 _SIGN_BY_CALL_STATE = {"running": "…", "done": "✓", "failed": "✗", "stopped": "■"}
 _MAX_TREE_NODES = 400
 

@@ -31,9 +31,9 @@ class EvalReport(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     cell_count: int
     last_cell_number: int
-    """Number of the last cell that ran."""
+    """The number of the last cell that ran."""
     last_cell_end: CellEnd
-    """How the last cell ended."""
+    """The way in which the last cell ended."""
     time_limit: float | None
     output: OutputSnapshot
     output_pieces: tuple[OutputPiece, ...]

@@ -52,7 +52,8 @@ class EvalRun:
     def __init__(
         self, wish: EvalRequest, workspace: Workspace, *, call_id: str | None, caller: ToolCaller | None
     ) -> None:
-        """`call_id` is the tool call; a user's own cell has none, and its file changes are not watched."""
+        """Prepares the run. `call_id` is the tool call; None for a user's own cell, whose file changes are not
+        watched."""
         self._request = wish
         self._cells = parse_cells(wish.code)
         self._workspace = workspace
@@ -134,7 +135,8 @@ class EvalRun:
     async def _run_cells(
         self, box: Box | None, output: CellOutputCollector
     ) -> tuple[CellEnd, int, list[str]]:
-        """Runs the cells up to the first that fails. Returns its end, its number, and the notes of all."""
+        """Runs the cells up to the first that fails. Returns how the last one ended, its number, and the notes on
+        all cells."""
         kernel, cells, notes = self.kernel, self._cells, list[str]()
         end = CellEnd()
         number = 0

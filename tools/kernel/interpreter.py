@@ -17,11 +17,11 @@ _VENV_FOLDERS: Final = (".venv", "venv")
 class KernelInterpreter(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     origin: str
-    """How it was found: `.venv`, `eval.python`."""
+    """The source that names the interpreter, such as `.venv` or the setting `eval.python`."""
     venv_folder: str | None = None
-    """The folder of its virtual environment."""
+    """The folder of the interpreter's virtual environment."""
     is_set_by_user: bool = False
-    """Whether a setting names it, so that no other is tried."""
+    """Whether a setting names the interpreter, so that no other is tried."""
 
 
 def candidate_interpreters(

@@ -1,6 +1,5 @@
-"""Defines the messages from the kernel (`inside/`), decoded as they arrive.
-
-`process` builds the messages to the kernel."""
+"""Defines the messages from the kernel (`inside/`), decoded as they arrive. `kernel_process` builds the messages to
+the kernel."""
 
 from typing import Any, Literal
 
@@ -44,7 +43,7 @@ class CancelCall(_KernelMessage, frozen=True, kw_only=True, tag="cancel"):
 class CellError(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     text: str
-    """The traceback, from the cell's first own frame on."""
+    """The traceback of the error, which begins at the cell's own code."""
     is_interrupt: bool = False
 
 
@@ -67,6 +66,6 @@ class NamesAnswer(_KernelMessage, frozen=True, kw_only=True, tag="told"):
 
 
 CellMessage = ShowValue | ToolCallRequest | ArtifactRequest | CancelCall
-"""Messages while a cell runs."""
+"""The messages that the kernel sends while a cell runs."""
 KernelMessage = KernelHello | CellMessage | CellDone | NamesAnswer
 decode_message = msgspec.json.Decoder(KernelMessage).decode

@@ -41,11 +41,13 @@ SECONDS_TO_SECOND_INTERRUPT, SECONDS_TO_KERNEL_KILL = 2.0, 1.0
 _SEND_RETRY_INTERVAL: Final = 0.05
 _READ_CHUNK_BYTES: Final = 1 << 20
 MAX_KERNEL_MESSAGE_BYTES: Final = 256 << 20
-"""The maximum length of a message, more than any picture or tool argument. A longer one was written by a cell."""
+"""The maximum length of a message in bytes, more than any picture or tool argument needs; code in a cell could send
+longer ones."""
 _MESSAGE_REST_TIMEOUT: Final = 10.0
-"""Seconds for the rest of a message that has begun; the kernel writes each at once."""
+"""The number of seconds in which the rest of a message must arrive after its beginning; the kernel writes each
+message at once."""
 _MAX_LATE_OUTPUT_BYTES: Final = 64 * 1024
-"""Bytes kept of output printed while no cell runs; the end is kept."""
+"""The maximum number of bytes kept of output that is printed while no cell runs; only the end is kept."""
 
 
 class KernelStartFailed(Exception):
@@ -128,7 +130,8 @@ class KernelProcess:
     async def run_cell(
         self, order: dict[str, Any], output: CellOutputCollector, hear: Callable[[CellMessage], None]
     ) -> CellDone:
-        """Runs a cell to its end. `hear` is called with its other messages. Raises `KernelGone`."""
+        """Runs a cell to its end and returns the kernel's report. `hear` is called with the cell's other messages.
+        Raises `KernelGone`."""
         self.cell_count += 1
         with self._lock:
             self._output = output

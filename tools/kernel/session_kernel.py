@@ -35,12 +35,12 @@ class CellEnd(msgspec.Struct, frozen=True, kw_only=True):
     """How a cell ended, besides its output."""
 
     done_message: CellDone | None = None
-    """The report of the cell; None if the kernel ended before it."""
+    """The kernel's report on the cell; None if the kernel ended before it."""
     stop_cause: str = ""
     """`timeout` or `abort` if the cell was stopped; empty otherwise."""
     keeps_state: bool = True
     exit_code: int | None = None
-    """Exit code of a kernel that ended by itself."""
+    """The exit code of a kernel that ended by itself during the cell; None otherwise."""
 
     @property
     def has_failed(self) -> bool:
@@ -51,14 +51,14 @@ class KernelInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The state of the session's kernel as it is shown: interpreter, process, memory, number of cells."""
 
     state: str
-    """`none`, `idle` or `busy`."""
+    """The state of the kernel: `none`, `idle` or `busy`."""
     interpreter: str = ""
     interpreter_origin: str = ""
-    """How the interpreter was found: `.venv`, `eval.python`."""
+    """The source that names the interpreter, such as `.venv` or the setting `eval.python`."""
     version: str = ""
     pid: int | None = None
     memory_bytes: int | None = None
-    """Memory use in bytes."""
+    """The memory that the kernel uses, in bytes."""
     cell_count: int = 0
     names: tuple[dict[str, str], ...] = ()
 
@@ -68,11 +68,11 @@ class SessionKernel:
         self._workspace = workspace
         self._settings = settings
         self.turn_lock = asyncio.Lock()
-        """Cells run one after the other, in the order in which they were sent."""
+        """A lock by which cells run one after the other, in the order in which they were sent."""
         self.busy_with = ""
-        """The title of the running cell."""
+        """The title of the running cell; empty while the kernel is idle."""
         self.job_id: str | None = None
-        """The background job that the kernel is running."""
+        """The id of the background job as which the kernel's cell is running; empty if it is none."""
         self._kernel: KernelProcess | None = None
         self._interpreter: KernelInterpreter | None = None
         self._box: Box | None = None
@@ -108,7 +108,8 @@ class SessionKernel:
         return self._kernel
 
     def compared_policy(self, box: Box | None) -> Box | None:
-        """Returns the present sandbox policy, by which file changes of the kernel are judged."""
+        """Returns the sandbox policy by which file changes of the kernel are judged: the current one, with files
+        marked that the kernel's older sandbox lets it write."""
         return box and with_shared_files(box, self._box)
 
     async def run_cell(
@@ -153,7 +154,7 @@ class SessionKernel:
 
     @property
     def idle_timeout(self) -> float:
-        """Seconds until an idle kernel ends."""
+        """The time in seconds after which an idle kernel is ended."""
         return self._settings().idle_seconds
 
     # Between cells

@@ -11,8 +11,9 @@ async def _no_interpreter_choice() -> tuple[str | None, bool]:
 
 class KernelSettings(msgspec.Struct, frozen=True, kw_only=True):
     interpreter_choice: Callable[[], Awaitable[tuple[str | None, bool]]] = _no_interpreter_choice
-    """Returns the configured interpreter, and whether programs in the folder may run."""
+    """A function that returns the configured interpreter (None: none), and whether programs in the project's folder
+    may run."""
     idle_seconds: float = 900.0
-    """Idle time after which the kernel ends. 0 means never."""
+    """The time in seconds after which an idle kernel is ended; 0 means never."""
     default_timeout: float | None = None
-    """Timeout in seconds for a cell without one."""
+    """The time limit in seconds of a cell that sets none; None means no limit."""

@@ -30,12 +30,12 @@ _INI_SECRET_PATTERN = late(
 _URL_PASSWORD_PATTERN = late(r"://[^\s/:@]*:([^\s/@]{3,})@")
 
 _ESCAPE_PATTERN = late(r"\\([n\"$`\\'])")
-"""Matches what a quoted value writes with a backslash before it."""
+"""Matches an escaped character in a quoted value of an `.env` file."""
 _HARMLESS_NAME_PATTERN = late(
     r".*(?:PUBLIC|PUBLISHABLE|ANON|SITE)_?KEY|.*(?:^|_)(?:ID|GUID|UUID|SHA\d*|COMMIT|REVISION|DIGEST|CHECKSUM|INTEGRITY"
     r"|VERSION|TAG|IMAGE|MODEL|REGION|ZONE|HOST|DOMAIN|URL|URI|ENDPOINT|PATH|FILE|DIR|ADDRESS|DSN)S?"
 )
-"""Names of identifiers and addresses, whose values may look random and are public."""
+"""Matches names of variables with identifiers and addresses, whose values are public although they may look random."""
 _PUBLIC_VALUE_PATTERN = late(
     r"[a-zA-Z][\w+.-]*:/|[~.]{0,2}/|[A-Za-z]:[\\/]|(?:[^\s/@]+@)?(?:[\w*-]+\.)+[a-z]{2,24}(?::\d+)?(?:/[\w./:-]*)?$"
     r"|(?i:0x[0-9a-f]{40}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$"

@@ -9,22 +9,22 @@ import msgspec
 from tools.patterns import late
 
 MIN_LENGTH = 8
-"""Shorter values would match inside innocent words."""
+"""The minimum length of a known value; a shorter one would match inside innocent words."""
 _MIN_WORD_LENGTH = 20
 _PERCENT_ESCAPE_PATTERN = late(r"%[0-9A-F]{2}")
 
 
 class KnownSecret(msgspec.Struct, frozen=True):
     name: str
-    """The name of the value at its source: a variable, a provider."""
+    """The name that the secret's source gives it: a variable, a provider."""
     value: str
     is_plain: bool = False
-    """Whether only the exact value is searched for, and no encoded form."""
+    """Whether only the exact value is searched for, and none of its encoded forms."""
 
 
 def is_distinctive(value: str) -> bool:
-    """Returns whether a text that equals this secret proves it: a password like `postgres` must not mask that word in
-    all sources."""
+    """Returns whether a value is unusual enough that every occurrence is the secret; a password like `postgres`
+    must not mask that word in all sources."""
     if len(value) < MIN_LENGTH or len(set(value)) < 4:
         return False
     if any(one.isspace() for one in value.strip()):

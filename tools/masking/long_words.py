@@ -38,7 +38,7 @@ class LongWords:
         starts: list[int] = []
         length = 0
         self.are_broken = False
-        """Whether a word goes on in the next line."""
+        """Whether a word continues in the next line."""
         at = shape.find(_LONG_RUN)
         while at >= 0:
             end = shape.find(b" ", at)

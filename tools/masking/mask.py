@@ -20,29 +20,30 @@ from tools.patterns import late
 _TERMINAL_ESCAPE = late(
     r"[\x1b␛](?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b␇␛\n]*(?:[\x07␇]|[\x1b␛]\\)|[()][0-9A-B]|[=>78])"
 )
-"""Matches an escape sequence, also one that is shown with pictures of its control characters."""
+"""Matches a terminal escape sequence, also if its control characters are replaced by Unicode pictures."""
 _ALPHANUMERIC = "(?:2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff])"
 _NEEDLESS_ESCAPES = {
     "%": late(f"%{_ALPHANUMERIC}"),
     "\\": late(rf"\\(?:x|u00|u\{{){_ALPHANUMERIC}|\\(?:05[56]|06[0-7]|07[01]|1[0-7][0-7])"),
     "&#": late(rf"&#0*(?:4[5689]|5[0-7]|6[5-9]|[78]\d|90|9[57-9]|1[01]\d|12[0-2]);|&#[xX]0*{_ALPHANUMERIC};"),
 }
-"""Letters, digits and `-_.` that are written as numbers, by the literal that they begin with. No program needs to write
-them so: nearly all texts have none, and are not read any further."""
+"""Match letters, digits and `-_.` that are written as character codes, by the literal that such a code begins with.
+Programs have no need to write them so: nearly all texts contain none and need no further check."""
 _CHARACTER = late(
     r"%([0-9A-Fa-f]{2})|(?<!\\)\\++(?:(?:x|u00|u\{)([0-9A-Fa-f]{2})\}?|([0-3][0-7]{2}))"
     r"|&#0*(\d{2,3});|&#[xX]0*([0-9A-Fa-f]{2});"
 )
-"""Backslashes are read once, as a whole run: text of nothing else takes as long as any."""
+"""Matches a character that is written as a code. A run of backslashes is matched as a whole, so that a text of many
+backslashes takes no longer than others."""
 _BASES = (0, 16, 16, 8, 10, 16)
 _LINE_BREAK_PATTERN = late(r"(?:\r?\n[ \t]{0,16}|\\\r?\n[ \t]{0,16})")
 _WORD_RUN_PATTERN = late(r"[\w.+/=-]*", re.ASCII)
 _ANCHOR_LENGTH = 16
-"""Number of characters by which a known value is searched for; a longer anchor is found faster."""
+"""The number of characters of a known value that are searched for first; a longer part is found faster."""
 _ENCODED_ANCHOR_LENGTH = 24
 _PIECE_LENGTH = 8
 _MAX_FORM_LENGTH = 16
-"""Number of characters in which programs write one."""
+"""The maximum number of characters in which programs write a single one (an escape or entity)."""
 _MAX_WRAPPED_LINES = 6
 
 
@@ -62,7 +63,7 @@ class CustomShape(msgspec.Struct, frozen=True):
 class MaskedText(msgspec.Struct, frozen=True):
     text: str
     found: tuple[tuple[str, str], ...] = ()
-    """Each mark in the text with the secret that it replaces."""
+    """The marks in the text, each with the secret that it replaces."""
 
 
 class _KnownSecretsText(msgspec.Struct, frozen=True):
@@ -84,9 +85,9 @@ class Mask:
         as_bytes: bool = False,
         masks_words: bool = False,
     ) -> None:
-        """`named` values are short or common words, masked only behind their name. `ignored` holds digests of false
-        alarms. `as_bytes` is for texts in which each character stands for one byte. `masks_words`: known values that
-        are words, which may mean something else, are masked too."""
+        """Creates a mask. `named` values are short or common words, which are masked only behind their name.
+        `ignored` holds digests of false alarms. `as_bytes` is for texts in which each character stands for one
+        byte. With `masks_words`, known values that are ordinary words are masked too."""
         self.marker = marker
         self._as_bytes = as_bytes
         self._masks_words = masks_words
@@ -97,7 +98,7 @@ class Mask:
         self._texts_by_tail: dict[str, list[_KnownSecretsText]] = {}
         self._written_values: list[tuple[str, WrittenValue]] = []
         self.longest_form = 0
-        """The number of characters of the longest form of a known value."""
+        """The number of characters of the longest form in which a known value can occur."""
         self._known_values: list[tuple[str, WrittenValue]] = []
         for one in known:
             self._add_known_value(one, as_bytes=as_bytes)
@@ -157,7 +158,7 @@ class Mask:
         return MaskedText("".join(out), tuple(found.items()))
 
     def hide_secrets(self, text: str, cover: str) -> str:
-        """Returns a text with the same cover for every secret, where no mark is wanted."""
+        """Returns a text in which all secrets are replaced by the same text, for uses in which a mark is not wanted."""
         spans = self.secret_spans(text)
         for span in reversed([*_merged_spans(spans, text)] if spans else []):
             text = f"{text[: span.start]}{cover}{text[span.end :]}"
@@ -182,8 +183,8 @@ class Mask:
         ]
 
     def unfinished_start(self, text: str, end: int) -> int:
-        """Returns the first position from which a known value goes on behind `end`, or may go on behind the text; `end`
-        if there is none."""
+        """Returns the first position from which a known value continues, or may continue, after `end`; `end` if
+        there is none."""
         begin = max(0, end - self._longest_writing)
         if not self._known_values or not self._start_pattern.search(text, begin, end):
             return end
@@ -196,11 +197,12 @@ class Mask:
         )
 
     def names_secret(self, text: str) -> bool:
-        """Returns whether a text has the name of a secret that is masked only behind its name."""
+        """Returns whether a text contains the name of one of the secrets that are masked only behind their names."""
         return any(name in text for name, _ in self._named_secrets)
 
     def _spans_as_meant(self, text: str, is_within_key: bool) -> list[SecretSpan]:
-        """Returns the spans of a text as it is, and with the characters that it writes as numbers."""
+        """Returns the spans of secrets in a text as it is, and in the text that results when character codes are
+        decoded."""
         found = self._spans_as_written(text, is_within_key)
         meant = _with_written_characters(text)
         if meant is not None:
@@ -267,7 +269,8 @@ def find_shapes(text: str, words: LongWords) -> Iterator[SecretSpan]:
 
 @cache
 def _shape_literals() -> tuple[tuple[SecretShape, str, bool], ...]:
-    """Returns the literals with which secret shapes begin, and whether each would be found among long words."""
+    """Returns the literals with which secret shapes begin, each with whether it consists of characters of long
+    words."""
     return tuple([(shape, one, is_word_part(one)) for shape in SECRET_SHAPES for one in shape.literals])
 
 
@@ -434,7 +437,8 @@ def _merged_spans(spans: Iterable[SecretSpan], text: str) -> Iterator[SecretSpan
 
 
 class _MeantText:
-    """A text in which escapes are replaced by what they mean."""
+    """A text in which escapes are replaced by the characters that they stand for, with a mapping of positions to
+    the original."""
 
     def __init__(
         self, text: str, escapes: Iterable[re.Match[str]], meaning: Callable[[re.Match[str]], str]
@@ -464,7 +468,7 @@ def _without_terminal_escapes(text: str) -> _MeantText:
 
 
 def _with_written_characters(text: str) -> _MeantText | None:
-    """Returns the text with the characters that it writes as numbers; None if it has none that need no such writing."""
+    """Returns the text with character codes decoded; None if it has no codes for characters that need none."""
     if not any(literal in text and escape.search(text) for literal, escape in _NEEDLESS_ESCAPES.items()):
         return None
     return _MeantText(text, _CHARACTER.finditer(text), _character)
@@ -476,4 +480,4 @@ def _character(found: re.Match[str]) -> str:
 
 
 CurrentMask = Callable[[], "Mask | None"]
-"""Returns the mask of this moment; None if masking is off."""
+"""A function that returns the current mask; None if masking is off."""

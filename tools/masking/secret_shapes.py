@@ -15,13 +15,13 @@ import msgspec
 class SecretShape(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     literals: tuple[str, ...]
-    """One of these stands at the beginning of a match."""
+    """The literals with one of which every match begins."""
     pattern: str
-    """Matched at a literal. Its group, or the whole match, is the secret."""
+    """The pattern that is matched at a literal; its group, or else the whole match, is the secret."""
     is_secret: Callable[[str], bool] = lambda text: True
-    """Checks what a pattern cannot express."""
+    """A check for matches that a pattern cannot express; returns whether the text is a secret."""
     needs_word_start: bool = True
-    """Whether no character of a name may precede the match."""
+    """Whether a match counts only if no character of a name precedes it."""
     may_wrap: bool = True
     """Whether the secret may continue on the next line, where a narrow terminal or `fold` broke it."""
 

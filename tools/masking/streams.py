@@ -1,7 +1,8 @@
 """Masks output that arrives in pieces: a secret split between two pieces is masked as one.
 
-Complete lines pass through at once. Held back are the unfinished line, lines that a secret may continue from,
-and the last 8 KB of a line without end."""
+Complete lines pass through at once. Held back are the unfinished line, lines on which a secret may continue, and
+the last 8 KB of a line without end.
+"""
 
 from tools.masking.mask import CurrentMask, Mask
 from tools.masking.pem import BASE64_BEGIN, PRIVATE_KEY_LITERAL, find_private_keys
@@ -28,15 +29,16 @@ _SECRET_INTRODUCERS = (
 _STARTED = late(
     r"(?:&[\w#;]*|[%\\]+|[\xc2-\xf4][\x80-\xbf]{0,2}|-{1,5}(?:[A-Z][A-Z ]*)?|[a-z][a-z0-9+.-]*:/?|\d{6,}:[\w-]*)\Z"
 )
-"""The beginning of a sign that is written in several characters or bytes, of a private key, of an address, and of a
-token that begins with a number."""
+"""Matches, at the end of a text, the possible beginning of an encoded character, of a private key, of an address,
+or of a token that begins with a number."""
 
 
 class MaskedStream:
     """Masks the secrets in a stream of bytes that arrives in pieces. Used from one thread at a time."""
 
     def __init__(self, mask_now: CurrentMask) -> None:
-        """`mask_now` is called for each piece and returns a mask for bytes."""
+        """Creates the stream. `mask_now` is called for each piece and returns the current mask for bytes; None: no
+        masking."""
         self._mask_now = mask_now
         self._held_text = ""
         self._is_within_key = False
@@ -61,7 +63,8 @@ class MaskedStream:
         return text.encode("latin-1") if mask is None else self._masked(mask, text)
 
     def flush_safe_part(self) -> bytes:
-        """Returns the held-back part of an unfinished line that cannot belong to a secret: dots, words, a question."""
+        """Returns the held-back part of an unfinished line that cannot belong to a secret, such as progress dots,
+        words or a question."""
         text = self._held_text
         mask = self._mask_now()
         if not text or mask is None or self._is_within_key or any(one in text for one in _SECRET_INTRODUCERS):
@@ -115,7 +118,7 @@ def _safe_end(mask: Mask, text: str, is_within_key: bool) -> int:
 
 
 def _line_start_outside_of_secrets(mask: Mask, text: str, end: int, reach: int) -> int:
-    """Returns the beginning of a line, or that of an earlier line if a secret is broken over both."""
+    """Returns the beginning of the last line, or of an earlier line if a secret extends over several."""
     begin = text.rfind("\n", 0, max(0, end - reach)) + 1
     spans = mask.secret_spans(text[begin : end + reach])
     starts, ends = {begin + one.start for one in spans}, {begin + one.end for one in spans}

@@ -1,7 +1,9 @@
-"""Finds a known value however programs write its signs: escaped, doubled, as numbers, as entities, as bytes.
+"""Finds a known value however programs write its punctuation: escaped, doubled, as character codes, as entities, as
+bytes.
 
-The longest runs of letters and digits, which all of them leave alone, are searched for; around them each sign may be
-written in any of these ways."""
+Letters and digits are never changed by that, so the longest runs of them are searched for; around them, each
+character may be written in any of these ways.
+"""
 
 import re
 from collections.abc import Iterator
@@ -18,45 +20,47 @@ _LETTERS_AFTER_BACKSLASH = {"\n": "n", "\t": "t", "\r": "r", "\b": "b", "\f": "f
 _LETTERS_OR_DIGITS = late(r"[A-Za-z0-9]+")
 _RUNS = late(r"(\\*)(([^\\])\3*)|\\+", re.DOTALL)
 _PART_OF_FORM = late(r"[\\%&'\"][\w\\%&#;{}'\"]{0,63}|\\?\r?\n?[ \t]{0,16}")
-"""The beginning of a sign that is written in several characters, or of a line break within a value."""
+"""Matches the possible beginning of a character that is written in several, or of a line break within a value."""
 _LINE = late(r"(?:\n[ \t]{0,16})?([^\r\n]+)")
 
 
 class _Unit(NamedTuple):
     text: str
-    """One character, with the backslashes before it, which nothing else separates from its own."""
+    """The character, with the backslashes before it, because these cannot be told apart from backslashes that
+    escape it."""
     run_length: int
-    """How often the character stands there; a sign may be doubled, all of a run or none."""
+    """The number of times that the character is repeated: programs double either all of a run or none."""
 
 
 class Anchor(NamedTuple):
-    """A part of a value that is searched for as it is."""
+    """A part of a value that is searched for literally."""
 
     text: str
     units_before: list[_Unit]
-    """What stands before it, the nearest first."""
+    """The characters of the value before the anchor, the nearest first."""
     units_behind: list[_Unit]
 
 
 class WrittenValue:
-    """One value with signs, as it may be written."""
+    """A value with punctuation, in all ways in which programs may write it."""
 
     def __init__(self, value: str, *, as_bytes: bool) -> None:
-        """`as_bytes` is for texts in which each character stands for one byte."""
+        """Compiles the value. `as_bytes` is for texts in which each character stands for one byte."""
         self.anchors = tuple(
             Anchor(value[start:end], _units(value[:start])[::-1], _units(value[end:]))
             for start, end in _anchor_spans(value)
         )
-        """Two where possible: one line break in the value can be within only one of them."""
+        """The parts of the value that are searched for: two if possible, because a line break in the value can
+        split only one of them."""
         self._units = _units(value)
         self._as_bytes = as_bytes
         self.start = _start_expression(self._units, as_bytes)
-        """An expression for the places where the value may begin."""
+        """A regular expression for the places where the value may begin."""
         self._start_pattern = re.compile(self.start)
 
     def crossing_start(self, text: str, begin: int, border: int) -> int:
-        """Returns the first position from `begin` to `border` from which the value goes on behind `border`, or may go
-        on behind the text; `border` if there is none."""
+        """Returns the first position between `begin` and `border` from which the value continues, or may continue,
+        after `border`; `border` if there is none."""
         for found in self._start_pattern.finditer(text, begin, border):
             before = self._units[0]
             last = at = found.start()
@@ -75,7 +79,7 @@ class WrittenValue:
         return border
 
     def _is_started(self, unit: _Unit, text: str, at: int) -> bool:
-        """Returns whether a text ends within a unit that begins at a position."""
+        """Returns whether a text ends within a unit that begins at this position."""
         if unit.run_length > 1 and (part := _compile_part(unit, self._as_bytes).match(text, at)):
             at = part.end()
         if len(text) - at > _LONGEST_FORM:
@@ -85,7 +89,7 @@ class WrittenValue:
         return _PART_OF_FORM.fullmatch(text, at) is not None or data.startswith(text[at:])
 
     def spans_around(self, text: str, anchor: Anchor, at: int) -> Iterator[tuple[int, int]]:
-        """Yields the pieces of the value, one on each line, of which an anchor begins at a position."""
+        """Yields the spans of the value, one for each line, around an anchor that begins at this position."""
         start, end = at, at + len(anchor.text)
         for unit in anchor.units_behind:
             found = _compile_unit(unit, self._as_bytes, is_before=False).match(text, end)
@@ -103,7 +107,8 @@ class WrittenValue:
 
 
 def _anchor_spans(value: str) -> list[tuple[int, int]]:
-    """Returns the halves of the longest run of letters and digits; of a short one the run, and the next longest."""
+    """Returns the spans of the anchors: both halves of the longest run of letters and digits, or, if it is short,
+    that run and the next longest."""
     runs = sorted(
         (found.span() for found in _LETTERS_OR_DIGITS.finditer(value)),
         key=lambda span: (span[0] - span[1], span[1] == len(value)),
@@ -131,7 +136,8 @@ def _units(text: str) -> list[_Unit]:
 
 @lru_cache(4096)
 def _compile_unit(unit: _Unit, as_bytes: bool, is_before: bool) -> re.Pattern[str]:
-    """Returns an expression for a unit, with a line break on the side of the anchor."""
+    """Returns a regular expression for a unit of the value, which allows a line break on the side towards the
+    anchor."""
     slashes = len(unit.text) - len(unit.text.lstrip("\\"))
     written = ""
     if slashes:
@@ -159,13 +165,14 @@ def _start_expression(units: list[_Unit], as_bytes: bool) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Returns whether all ways to write a text leave it alone."""
+    """Returns whether a text is the same in all the ways in which programs write values, because it has no
+    punctuation."""
     return text.isascii() and text.isalnum()
 
 
 @lru_cache(4096)
 def _compile_part(unit: _Unit, as_bytes: bool) -> re.Pattern[str]:
-    """Returns an expression for the first signs of a run, which may go on."""
+    """Returns a regular expression for the first characters of a run, which may continue."""
     sign = _written_sign(unit.text.lstrip("\\"), as_bytes)
     return re.compile(
         rf"{_LINE_BREAK}{_BACKSLASHES}(?:(?:{sign}){_LINE_BREAK}){{0,{2 * unit.run_length - 1}}}"
@@ -173,7 +180,8 @@ def _compile_part(unit: _Unit, as_bytes: bool) -> re.Pattern[str]:
 
 
 def _written_sign(char: str, as_bytes: bool) -> str:
-    """Returns an expression for one sign; for a backslash, for its forms other than backslashes."""
+    """Returns a regular expression for one character in all its written forms; for a backslash, without the forms
+    that consist of backslashes."""
     code, data = ord(char), char.encode("utf-8", "replace")
     ampersand = rf"(?:&(?:amp;){{0,3}}|{_BACKSLASHES}(?i:u0026|x26))"
     numbers = [rf"[ux]\{{?0{{0,6}}{code:x}\}}?", _each_byte("x{:02x}", data, _BACKSLASHES)]

@@ -12,11 +12,12 @@ import msgspec
 
 class AutorunFile(msgspec.Struct, frozen=True):
     path: str
-    """Relative path. A trailing slash means a folder with everything in it. One `*` in a name matches any text."""
+    """The relative path of the autorun file. A trailing slash means a folder with everything in it. One `*` in a
+    name matches any text."""
     source: str
-    """The program that runs the file, and where its manual says so."""
+    """The program that runs the file, and where its manual says that."""
     is_generated: bool = False
-    """Package managers write the file, so that commands may change it; bayou's own tools ask first."""
+    """Whether package managers write the file, so that commands may change it; bayou's own tools ask first."""
 
     @property
     def name(self) -> str:
@@ -36,7 +37,7 @@ def matches_row_name(name: str, pattern: str) -> bool:
 
 
 def _expand_braces(pattern: str) -> Iterator[str]:
-    """Returns each path that a pattern with `{a,b}` stands for, as in a shell."""
+    """Returns all paths that a pattern with `{a,b}` stands for, as in a shell."""
     start, opened, rest = pattern.partition("{")
     if not opened:
         yield pattern
@@ -47,7 +48,7 @@ def _expand_braces(pattern: str) -> Iterator[str]:
 
 
 def _read_autorun_rows() -> Iterator[tuple[str, AutorunFile]]:
-    """Returns each row with its section."""
+    """Yields the rows of the table of autorun files, each with the section that it is in."""
     section = ""
     for line in Path(__file__).with_name("autorun_files.txt").read_text("utf-8").splitlines():
         patterns, bar, source = line.partition(" | ")
@@ -77,4 +78,4 @@ VCS_CONTROL_FILES: Final = (
     ".jj/repo/store/git_target",
     ".jj/workspace-config.toml",
 )
-"""In repositories that are not git's, the files that start programs or lead to another repository."""
+"""Files in repositories of version control systems other than git that start programs or lead to another repository."""

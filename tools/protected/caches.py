@@ -11,17 +11,20 @@ class UserCache(msgspec.Struct, frozen=True):
 
     environment_variable: str
     user_folder: str
-    """The user's folder, relative to the home."""
+    """The path of the user's cache folder, relative to the home."""
     project_folder: str
-    """The project's folder, relative to that of all its caches."""
+    """The path of the project's cache folder, relative to the folder of all its caches."""
     linked_patterns: tuple[str, ...] = ()
-    """Patterns of what the project's folder starts with links to: `*` is in a name, `**` any folders."""
+    """Patterns of entries in the user's cache to which a new project cache gets links: `*` matches within a name,
+    `**` any folders."""
     linked_settings: tuple[str, ...] = ()
-    """Files that it has links to for projects outside the home; in the home the tool finds the user's."""
+    """Settings files to which the project's cache gets links if the project is outside the home; inside it, the
+    tool finds the user's settings itself."""
     copied_patterns: tuple[str, ...] = ()
-    """Patterns of small files that it starts with copies of, because tools change them in place."""
+    """Patterns of small files of which a new project cache gets copies, because tools change them in place."""
     option_format: str = ""
-    """What is added to a variable that has options for the tool; `{own}` is the project's folder."""
+    """The option that is added to the environment variable, if the variable has options for the tool; `{own}`
+    stands for the project's folder."""
 
 
 USER_CACHES: Final = (
@@ -89,12 +92,12 @@ USER_CACHES: Final = (
     UserCache("PUB_CACHE", ".pub-cache", "pub"),
     UserCache("HEX_HOME", ".hex", "hex", linked_patterns=("hex.config",)),
 )
-"""The variables are those of each tool's manual."""
+"""The caches of known tools, with the environment variables that the manual of each tool names."""
 
 
 class PackageStore(msgspec.Struct, frozen=True):
-    """A package store in which projects have their files, by links or by its path, so that a project cannot have
-    another one. Only its own package manager writes it, when the user allowed that call."""
+    """A store of packages in which projects have their files, as links or by path, so that a project cannot use
+    another store. Only the store's own package manager writes it, in calls that the user allowed."""
 
     folder: str
     program: str

@@ -11,11 +11,11 @@ import msgspec
 
 class KeyPlace(msgspec.Struct, frozen=True):
     path: str
-    """Path below the home folder. A trailing slash means a folder with everything in it."""
+    """The path of the place below the home folder. A trailing slash means a folder with everything in it."""
     source: str
-    """The program, and where its manual names this place."""
+    """The program that stores keys there, and where its manual names the place."""
     programs: tuple[str, ...] = ()
-    """Programs that may read the place in the sandbox when they have network access."""
+    """Names of programs that may read the place in the sandbox if they have network access."""
 
     @property
     def name(self) -> str:
@@ -28,12 +28,12 @@ class KeyPlace(msgspec.Struct, frozen=True):
 
 class KeyName(msgspec.Struct, frozen=True):
     name: str
-    """File name in any folder; `*` stands for any text."""
+    """The name of the file, in any folder; `*` matches any text."""
     source: str
     programs: tuple[str, ...] = ()
-    """Like `KeyPlace.programs`, for the file of that name in the home folder."""
+    """Names of programs that may read the file of that name in the home folder, if they have network access."""
     has_samples: bool = False
-    """Whether a name in which `*` stands for a text like `example` is a sample without keys."""
+    """Whether a file in whose name `*` stands for a text like `example` is a sample without keys."""
 
 
 _PYTHON_PACKAGE_MANAGERS = ("pip", "pip3", "uv")
@@ -471,7 +471,7 @@ KEY_NAMES: Final[tuple[KeyName, ...]] = (
 )
 
 SAMPLE_FILE_ENDINGS: Final = ("example", "sample", "template", "dist")
-"""Endings of what `*` stands for in `.env.example` and similar files, which are shown and not secret."""
+"""Name endings of sample files without secrets, as in `.env.example`; such files are shown."""
 
 SHOWN_OWN_FILES: Final = (
     *("skills", "prompts", "rules", "themes", "packages", "extensions"),

@@ -14,7 +14,8 @@ PROGRAM_FOLDERS: Final = (
     "snap",
     "Library/Application Support",
 )
-"""Folders of the home in which each program has a folder; other programs have a dot folder in the home itself."""
+"""Folders of the home that contain a folder for each program; programs that use none of them have a dot folder in
+the home itself."""
 
 FOLDERS_WITHOUT_KEYS: Final = (
     # caches and programs: much is read there in builds, and archives keep any mode
@@ -70,7 +71,7 @@ FOLDERS_WITHOUT_KEYS: Final = (
     # bayou has special rules for its folder
     *(".bayou", ".git"),
 )
-"""Folders in which neither the mode nor the name of a file says that it has a key."""
+"""Folders in which the mode or name of a file does not mean that it contains keys."""
 
 _KEY_WORDS: Final = frozenset(
     (
@@ -112,7 +113,8 @@ _DATA_FILE_ENDINGS: Final = frozenset(
     )
 )
 _HARMLESS_FILES: Final = frozenset((".streamlit/credentials.toml", ".android/debug.keystore"))
-"""Files that builds read: an e-mail address, and the key of every debug build, whose password is public."""
+"""Files that look like key files and that builds need: an e-mail address, and the key of every debug build, whose
+password is public."""
 _WORD_PATTERN: Final = late(r"[a-z0-9]+")
 _CAMEL_CASE_BOUNDARY_PATTERN: Final = late(r"(?<=[a-z0-9])(?=[A-Z])")
 

@@ -1,4 +1,5 @@
-"""Writes the answers of the repository map for the model: guesses are called guesses, and gaps are stated."""
+"""Writes the answers of the repository map for the model: guesses are marked as guesses, and gaps in the index are
+stated."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -15,7 +16,8 @@ _MAX_WORD_BYTES = 120
 
 
 def format_map_answer(answer: MapAnswer, *, is_question: bool, more: str = "") -> str:
-    """Returns the text of a repository map with a last line on its limits; `more` says how to get the rest."""
+    """Returns the text of a repository map for the model, with a last line that states its limits. `more` says how
+    to get the rest."""
     state = answer.index_state
     words = _format_word_list(answer.matched_words)
     named = [

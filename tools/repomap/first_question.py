@@ -10,14 +10,14 @@ from tools.workspace import Workspace
 
 MAX_LIKELY_PLACES_TOKENS = 1000
 MIN_REPOSITORY_FILES = 200
-"""Minimum number of code files: in a smaller folder the model finds its way by itself."""
+"""The minimum number of code files of a repository; in a smaller one the model finds its way without a map."""
 _MIN_QUESTION_WORDS = 5
 _FILE_MENTION_PATTERN = re.compile(r"(?:^|\s)@[\w./\"-]")
 
 
 def find_likely_places(workspace: Workspace, prompt: str) -> str | None:
-    """Returns the text on likely places that is added to the first question. The caller decides whether it is wanted;
-    the first call only starts the index."""
+    """Returns the text on likely places that is added to the first question; empty without a confident ranking. The
+    first call starts the index. The caller decides whether the text is wanted."""
     question = parse_question(prompt)
     if len(set(question.word_parts.values())) < _MIN_QUESTION_WORDS or _FILE_MENTION_PATTERN.search(prompt):
         return None

@@ -22,8 +22,8 @@ def iterate_folder_candidates(
     present: OutlineReader,
     hides: Callable[[str], bool] = lambda path: False,
 ) -> Iterator[MapCandidate]:
-    """Yields what a folder's map may show: the folder's own files, then its subfolders, then their files; the most used
-    first."""
+    """Yields the candidates for a folder's map: the folder's own files, then its subfolders, then their files;
+    within each, the most used first."""
     prefix = f"{below.rstrip('/')}/" if below else ""
     inside = [file for file in store.indexed_files() if file.path.startswith(prefix) and not hides(file.path)]
     own = [file for file in inside if "/" not in file.path.removeprefix(prefix)]

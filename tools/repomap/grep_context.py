@@ -43,7 +43,7 @@ class GrepSymbolContext:
         self._remaining_bytes = 0
 
     def set_budget(self, found_bytes: int) -> None:
-        """Limits what the repository map adds to a small share of the search result."""
+        """Limits what the repository map adds to a small share of the search result's size."""
         self._remaining_bytes = max(_MIN_SYMBOL_CONTEXT_BYTES, int(found_bytes * _MAX_SYMBOL_CONTEXT_SHARE))
 
     def definitions_heading(self) -> list[str]:
@@ -72,7 +72,8 @@ class GrepSymbolContext:
         return sorted(below, key=order)
 
     def format_enclosing_symbol(self, path: str, line: int) -> str:
-        """Returns the symbol around a found line; empty if unknown, or if the budget is used up."""
+        """Returns a line that names the symbol around a found line; empty if the symbol is unknown or the size
+        limit is reached."""
         if self._remaining_bytes <= 0:
             return ""
         if path not in self._outlines:

@@ -18,7 +18,8 @@ _SYMBOL_COUNTS_BY_FILE_RANK = (
     (3000, (16, 16, 16, 6, 6, 6, 6, 6, 2)),
     (0, (16, 16, 16, 8, 8, 8, 8, 8, 4)),
 )
-"""Number of symbols for the first files, and for each following one; a tapering split found more than any even one."""
+"""The numbers of symbols that are shown of the first files, and of each following one; measurements favoured a
+decreasing number over any equal one."""
 _MAX_NAME_CHARS = 100
 _NAMESPACE_KINDS = frozenset(("module", "namespace", "package"))
 _PLAIN_NAME_PATTERN = re.compile(r"[\w$.:#~@-]+")
@@ -29,19 +30,19 @@ class MapCandidate(msgspec.Struct, frozen=True):
 
     path: str
     lines: int | None
-    """Number of lines; None if unknown, or for a folder."""
+    """The number of lines of the file; None if unknown, or for a folder."""
     symbols: tuple[Symbol, ...]
     scores: Sequence[float]
     reason: str = ""
-    """Why it may be meant."""
+    """The reason why the file may be meant, in words for the model."""
     note: str = ""
-    """Such as `test`, `generated`; for a folder, its content."""
+    """A note on the file, such as `test` or `generated`; for a folder, a summary of its content."""
 
 
 class MappedFile(msgspec.Struct, frozen=True):
     path: str
     symbols: tuple[Symbol, ...]
-    """In file order."""
+    """The symbols of the file, in the order of the file."""
 
 
 class RenderedRepositoryMap(msgspec.Struct, frozen=True):
@@ -84,7 +85,7 @@ def render_repository_map(
 
 
 def _choose_best_symbols(candidate: MapCandidate, count: int) -> list[int]:
-    """Returns the likeliest symbols of a file in file order, without those of score 0."""
+    """Returns the most likely symbols of a file in the order of the file, without those of score 0."""
     liked = [index for index, score in enumerate(candidate.scores) if score > 0]
     chosen = sorted(liked, key=lambda index: (-candidate.scores[index], index))[:count]
     symbols = candidate.symbols

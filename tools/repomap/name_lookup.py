@@ -27,23 +27,24 @@ from tools.repomap.index.packing import StoredOutline
 _MAX_FOUND_DEFINITIONS = 400
 _MAX_NAME_MATCHES = 2000
 _USE_SEARCH_TIMEOUT = 10.0
-"""Timeout of a search for uses: on a slow drive, the uses found so far are returned."""
+"""The maximum time in seconds of a search for uses; when it is over, as on a slow drive, the uses found so far are
+returned."""
 _MISSING_OUTLINES_TIMEOUT = 1.0
-"""Seconds for outlines of files that the index does not have yet."""
+"""The maximum time in seconds for making outlines that the index lacks, before an answer."""
 _WORD_PATTERN = re.compile(r"[\w$]+")
 _MAX_CANDIDATES_FACTOR = 5
 _MAX_USE_LINE_CHARS = 200
 _MAX_FILES_OUTLINED_NOW = 30
-"""Files that are outlined for one list of names, while one types."""
+"""The maximum number of files that are outlined to complete a list of names while the user types."""
 
 
 class Definition(msgspec.Struct, frozen=True):
     path: str
     symbol: Symbol
     owner_name: str
-    """Dotted name of the enclosing symbol; empty at the top level."""
+    """The dotted name of the symbol that encloses the definition; empty at the top level."""
     file_kind: FileKind
-    """The kind of the file."""
+    """The kind of the file (code, test, docs …) in which the definition is."""
 
     @property
     def name(self) -> str:
@@ -55,7 +56,7 @@ class NameUse(msgspec.Struct, frozen=True):
     line: int
     text: str
     enclosing_symbol: str
-    """The enclosing symbol; empty if there is none, or it is unknown."""
+    """The name of the symbol that encloses the use; empty if there is none, or if it is unknown."""
     span: tuple[int, int] | None = None
 
 
@@ -67,7 +68,7 @@ class NameUses(msgspec.Struct, frozen=True):
 
 
 OutlineReader = Callable[[IndexStore, IndexedFile], StoredOutline | None]
-"""Returns the current symbols of a file."""
+"""A function that returns the current symbols of a file."""
 
 
 def find_definitions(
@@ -229,8 +230,8 @@ def _make_definition(file: IndexedFile, outline: StoredOutline, symbol: Symbol) 
 def names_of_enclosing_symbols(
     symbols: Sequence[Symbol], symbol: Symbol, *, without: Container[str] = frozenset()
 ) -> list[str]:
-    """Returns the names of the symbols around a symbol, outermost first. Above the innermost, some kinds are left
-    out."""
+    """Returns the names of the symbols around a symbol, outermost first, without some kinds (such as namespaces)
+    except for the innermost."""
     names: list[str] = []
     at = symbol.parent
     while at is not None and len(names) < 20:

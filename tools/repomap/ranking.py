@@ -27,24 +27,28 @@ from tools.repomap.index.word_parts import (
 )
 
 HISTORY_WEIGHT = 0.8
-"""Files touched by earlier commits that contain the question's words; recent commits count more."""
+"""The weight of files that were touched by earlier commits whose messages contain the question's words; recent
+commits count more."""
 DEFINITION_WEIGHT = 0.25
-"""Files that define a name in the question; fewer definitions count more."""
+"""The weight of files that define a name in the question; a name with fewer definitions counts more."""
 FILE_NAME_WEIGHT = 0.25
-"""The file name counts more than its folders."""
+"""The weight of words in the file's name, in addition to words in its path."""
 SHARED_NAMES_WEIGHT = 0.35
 CHANGED_TOGETHER_WEIGHT = 0.5
-"""Both signals concern files near those that the conversation has read or changed."""
+"""The weight of files that commits changed together with files that the conversation has read or changed.
+`SHARED_NAMES_WEIGHT` is that of files that share rare names with these."""
 NEAR_BEST_FILE_WEIGHT = 0.2
-"""Files that change together with the first three files are raised below them."""
+"""The weight by which files that changed together with the three best files are raised, up to a place below these."""
 SAME_PACKAGE_FACTOR = 1.5
-"""In a repository with several packages: files in the packages of the conversation."""
+"""The factor for files in the same packages as those of the conversation, in a repository with several packages."""
 SYMBOL_TEXT_WEIGHT = 0.5
-"""Words of the question in a symbol's lines."""
+"""The weight of a symbol in whose lines words of the question occur."""
 CONFIDENCE_RATIO = 2.0
-"""The first file must be this much likelier than the tenth, if no name in the question identifies it."""
+"""The minimum ratio of the first file's score to the tenth's for a confident ranking, if no name in the question
+identifies the file."""
 EXPLICIT_PATH_SCORE = 10.0
-"""A path in the question ranks first; with a line, as in a stack trace, before all others."""
+"""The score of a file whose path is in the question, higher than all others; with a line, as in a stack trace, it
+is higher still."""
 
 _PACKAGE_MANIFESTS = (
     "package.json", "pyproject.toml", "setup.py", "Cargo.toml", "go.mod", "pom.xml", "build.gradle",
@@ -53,9 +57,9 @@ _PACKAGE_MANIFESTS = (
 _MAX_RANKED_FILES = 400
 _MAX_QUESTION_PARTS = 1000
 _MAX_SEARCH_TERMS = 48
-"""The rarest words of a long question describe its subject."""
+"""The maximum number of words of a question that are searched for: the rarest ones, which describe its subject."""
 _RARE_FILE_COUNT = 3
-"""A word in this few files is also searched for as a prefix."""
+"""The number of files up to which a word counts as rare and is also searched for as a prefix."""
 _MAX_DEFINING_FILES = 20
 _FEW_DEFINING_FILES = 4
 _MAX_FILES_OF_SAME_NAME = 3
@@ -65,7 +69,8 @@ _MAX_MATCHED_COMMITS = 40
 _MAX_COMMITS_PER_FILE = 200
 _MESSAGE_HALF_LIFE_COMMITS = 300
 _CHANGE_HALF_LIFE_COMMITS = 1000
-"""Number of commits after which a message counts half, and a change of files that belong together."""
+"""The number of later commits after which a common change of files counts half; `_MESSAGE_HALF_LIFE_COMMITS` is
+that number for a commit message."""
 _STACK_TRACE_LINE_PATTERN = re.compile(
     r"""File\ "(?P<python>[^"\n]+)",\ line\ (?P<python_line>\d+)
     |(?P<path>[\w@+~./\\-]+\.[A-Za-z]\w{0,7}):(?P<line>\d+)(?::\d+)?""",
@@ -79,13 +84,13 @@ class MapQuestion(msgspec.Struct, frozen=True):
 
     text: str
     word_parts: Mapping[str, str]
-    """Meaningful parts, with the original word of each."""
+    """The meaningful word parts of the question, each with its original word."""
     word_emphasis: Mapping[str, int]
-    """How often each part is asked for."""
+    """How much each word part is emphasised in the question, as a count."""
     code_names: tuple[str, ...]
-    """Text that looks like a code name."""
+    """The words of the question that look like names in code."""
     named_paths: tuple[tuple[str, int], ...]
-    """Paths as written, with lines in stack traces and messages, otherwise 0."""
+    """The paths in the question as written, with their lines as in stack traces; 0 without a line."""
 
 
 class RankedFile(msgspec.Struct, frozen=True):
@@ -94,17 +99,18 @@ class RankedFile(msgspec.Struct, frozen=True):
     file: IndexedFile
     score: float
     lines: frozenset[int] = frozenset()
-    """Lines named in the question."""
+    """The lines of the file that the question names."""
 
 
 class Ranking(msgspec.Struct, frozen=True):
     ranked_files: tuple[RankedFile, ...]
     rarities: Mapping[str, float]
-    """The weight of each part of the question, by its rarity."""
+    """The weight of each word part of the question, by its rarity in the repository."""
     has_only_nearby_files: bool
-    """No file contains the words; these files are near those of the conversation."""
+    """Whether no file contains the question's words, so that the ranked files are only those near the
+    conversation's files."""
     omitted_files: tuple[IndexedFile, ...] = ()
-    """Files named in the question that are indexed by their path only."""
+    """Files named in the question of which only the path is indexed."""
 
 
 def parse_question(text: str) -> MapQuestion:
@@ -263,7 +269,7 @@ def _path_without_leading_dots(path: str) -> str:
 
 
 def _count_common_suffix_parts(path: str, other: str) -> int:
-    """Counts how many path parts two paths share at their end."""
+    """Counts how many parts (folders and name) two paths share at their end."""
     count = 0
     for one, two in zip(reversed(path.split("/")), reversed(other.split("/")), strict=False):
         if one != two:
@@ -273,8 +279,8 @@ def _count_common_suffix_parts(path: str, other: str) -> int:
 
 
 def score_by_common_changes(store: IndexStore, files: Sequence[IndexedFile]) -> dict[int, float]:
-    """Scores files by how often commits changed them together with these; long ago, or with many others, counts
-    less."""
+    """Scores files by how often commits changed them together with the given files; old commits, and commits with
+    many files, count less."""
     found: dict[int, float] = {}
     for file in files:
         for age, touched in store.commits_that_changed(file.path, _MAX_COMMITS_PER_FILE):

@@ -80,12 +80,12 @@ from tools.repomap.ranking import (
 
 _MAX_MAPPED_FILES = 60
 _MAX_FILES_READ = 9
-"""Number of files whose text is searched for the words."""
+"""The maximum number of files whose text is searched for the words of a question."""
 _MAX_RANKING_REASONS = 3
 _COMPLETE_LISTING_TIMEOUT = 10.0
 _EDIT_POLL_INTERVAL = 0.05
 _HIDING_RULES_CACHE_SECONDS = 0.5
-"""Seconds for which the rules that hide files are cached: they are checked for every path."""
+"""The number of seconds for which the rules that hide files are cached, because they are checked for every path."""
 
 
 class IndexState(msgspec.Struct, frozen=True):
@@ -95,15 +95,15 @@ class IndexState(msgspec.Struct, frozen=True):
     missing_count: int
     problem: str = ""
     is_listing_cut: bool = False
-    """Whether there are more files than an index takes."""
+    """Whether the repository has more files than an index can contain."""
     unreadable_folders: tuple[str, ...] = ()
-    """Folders that could not be listed."""
+    """The folders that could not be listed."""
     count_below_folder: int | None = None
-    """Number of indexed files in the requested folder; None for the whole repository."""
+    """The number of indexed files in the requested folder; None if the whole repository was meant."""
 
     @property
     def note_tokens(self) -> int:
-        """The maximum size of the line after a map that states its limits (`event_bus.map_text`)."""
+        """The maximum number of tokens of the line that states a map's limits (`answer_texts.format_map_answer`)."""
         closed = 10 * bool(self.unreadable_folders) + estimate_tokens(", ".join(self.unreadable_folders[:3]))
         return (
             70
@@ -142,13 +142,14 @@ class MapAnswer(msgspec.Struct, frozen=True):
     ranked_map: RenderedRepositoryMap
     index_state: IndexState
     matched_words: tuple[str, ...] = ()
-    """Words of the question that were searched for."""
+    """The words of the question that were searched for."""
     has_only_nearby_files: bool = False
-    """No file contains them; the result is near the conversation's files."""
+    """Whether no file contains the question's words, so that the result has only files near those of the
+    conversation."""
     omitted_files: tuple[tuple[str, str], ...] = ()
-    """Files named in the question that are indexed by path only, with the reason."""
+    """The files named in the question of which only the path is indexed, each with the reason."""
     has_more: bool = False
-    """Whether more likely files did not fit."""
+    """Whether there are more likely files than fit into the answer."""
 
 
 class MappedRepository:
@@ -161,18 +162,19 @@ class MappedRepository:
         hidden: Callable[[], HiddenFiles] = HiddenFiles,
         begins_at: Path | None = None,
     ) -> None:
-        """`asks_git_at_home` returns the user's home if git may be asked for this folder's history. `hidden`
-        returns what must not be shown now. `begins_at` is the session's folder."""
+        """Creates the repository without reading it. `asks_git_at_home` returns the user's home if git may be asked
+        for this folder's history. `hidden` returns the rules for files that must not be shown now. `begins_at` is
+        the session's folder."""
         self.root = root
         self.index = index_file_path(cache, root)
         self.on_progress: Callable[[], None] = lambda: None
-        """Called from a thread when `progress` has changed."""
+        """A function that is called from a thread when the progress of indexing has changed."""
         self._find_home = asks_git_at_home
         self._hidden = hidden
         self._start_folder = _path_relative_to_root(root, begins_at) if begins_at is not None else ""
         self._listing = FolderListingCache(root)
         self._running_edits: set[threading.Event] = set()
-        """Edits of bayou that the index does not contain yet."""
+        """Events of edits by bayou that the index does not contain yet."""
         self.upkeep = IndexUpkeep(
             self.index,
             lambda: self._indexed_folder,
@@ -207,8 +209,9 @@ class MappedRepository:
         is_stopped: Callable[[], bool] = lambda: False,
         with_outlines: bool = True,
     ) -> str:
-        """Completes the repository's index in this process (`workers=0`) or by a builder. Returns why it failed, or an
-        empty text. Without outlines it has what the ranking needs; answers make the outlines that they show."""
+        """Completes the repository's index, in this process (`workers=0`) or with a builder. Returns the reason if
+        that failed, otherwise an empty text. Without outlines, the index contains only what the ranking needs;
+        answers make the outlines that they show."""
         if workers != 0:
             problem = self._run_build(workers, progress, is_stopped, with_outlines)
         else:
@@ -273,7 +276,8 @@ class MappedRepository:
         self.upkeep.index_changes(patience)
 
     def announce_edit(self, path: Path) -> Callable[[], None]:
-        """Returns a function for a thread: it indexes the file, and checks that begin meanwhile wait for it."""
+        """Announces an edit by bayou, so that checks which begin now wait for it. Returns a function for a thread
+        that indexes the edited file."""
         heard = threading.Event()
         self._running_edits.add(heard)
 
@@ -317,8 +321,8 @@ class MappedRepository:
         sure_tokens: int | None = None,
         is_more: bool = False,
     ) -> MapAnswer:
-        """Returns the map of the files that the words of a task may mean. `sure_tokens` limits a confident answer.
-        `is_more` returns the files after those of that answer."""
+        """Returns the map of the files that the words of a task may mean. `sure_tokens` limits the size of a
+        confident answer. With `is_more`, returns the files after those of that answer."""
         question = parse_question(text)
         with self.open_index() as store:
             if store is None or not store.get_meta("listed"):
@@ -379,8 +383,8 @@ class MappedRepository:
         most: int = 20,
         searches_text: bool = False,
     ) -> tuple[list[Definition], int]:
-        """Returns the definitions of a name, nearest first, and their count. If `searches_text`, an index that is not
-        complete and has none is no answer: the files are searched."""
+        """Returns the definitions of a name, nearest first, and their count. With `searches_text`, the text of the
+        files is searched if an incomplete index has no definition."""
         with self.open_index() as store:
             found: tuple[list[Definition], int] = ([], 0)
             if store is not None:
@@ -412,7 +416,7 @@ class MappedRepository:
 
     @_recover_from_damage
     def defined_names(self, names: Iterable[str]) -> list[str]:
-        """Returns those of these names that code of the repository defines exactly so."""
+        """Returns those of the names for which the repository's code has a definition of exactly that name."""
         with self.open_index() as store:
             return [name for name in names if is_name_defined(store, name)] if store is not None else []
 
@@ -485,7 +489,7 @@ def _iterate_map_candidates(
     ranking: Ranking,
     read: Callable[[str], str],
 ) -> Iterator[MapCandidate]:
-    """Yields the files that the map may show; near copies of one file are one candidate."""
+    """Yields the files that the map may show; of files that are nearly copies of each other, only one."""
     named: dict[str, list[IndexedFile]] = {}
     for place in ranking.ranked_files:
         named.setdefault(place.file.path.rpartition("/")[2], []).append(place.file)
@@ -522,7 +526,7 @@ def _is_near_copy(one: StoredOutline, other: StoredOutline | None) -> bool:
 def _list_unindexed_paths(
     store: IndexStore, listing: FolderListingCache, hides: Callable[[str], bool], below: str
 ) -> list[str]:
-    """Returns files of the repository that are not indexed, not even by their path."""
+    """Returns files of the repository of which not even the path is indexed."""
     listed = int(store.get_meta("listed") or 0)
     if store.get_meta("finished") or (listed and store.count_files() >= listed):
         return []

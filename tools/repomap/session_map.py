@@ -81,7 +81,7 @@ class FoundUse(msgspec.Struct, frozen=True):
 
 
 _INTERACTIVE_WAIT_SECONDS = 2.0
-"""Seconds that a user waits for a definition or a map, instead of getting no answer."""
+"""The number of seconds that a user waits for a definition or a map before the request is given up."""
 _MAX_SEARCH_RESULT_FILES = 60
 _MAX_SYMBOLS_PER_FILE = 12
 _MAX_FOUND_TOKENS = 12_000
@@ -112,8 +112,8 @@ def _path_in_repository(repository: MappedRepository, workspace: Workspace, path
 
 
 def repositories_containing(workspace: Workspace, folder: str) -> list[tuple[MappedRepository, str]]:
-    """Returns the repository that contains a folder, with the folder's path in it; for no folder those of all folders
-    of work, each once."""
+    """Returns the repository that contains a folder, with the folder's path in it. Without a folder, returns the
+    repositories of all folders of the session, each once."""
     if folder:
         place = os.path.join(workspace.cwd, folder)  # noqa: PTH118  (as above)
         repository = workspace.repository(place)
@@ -155,8 +155,8 @@ def list_symbols_of_file(workspace: Workspace, path: str) -> tuple[Symbol, ...]:
 
 
 def search_files_and_symbols(workspace: Workspace, text: str, folder: str) -> list[MatchedFile]:
-    """Searches files and symbols: matches of a part of a name or path first, then files related to the words; of
-    several repositories in turn."""
+    """Searches files and symbols: first matches of a part of a name or path, then files related to the words. With
+    several repositories, their results alternate."""
     lists: list[list[MatchedFile]] = []
     for repository, below in repositories_containing(workspace, folder):
         repository.index_changes(DEFAULT_INDEX_WAIT_SECONDS)

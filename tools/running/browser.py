@@ -10,7 +10,7 @@ from pathlib import Path
 from tools.running.withheld_variables import variables_for_children
 
 _BROWSER_START_TIMEOUT = 20
-"""Some launchers wait for the browser."""
+"""The number of seconds to wait for the launcher of a browser, because some launchers end only with the browser."""
 
 
 async def open_page(address: str, *, outside: Path) -> None:

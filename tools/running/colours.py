@@ -13,12 +13,14 @@ from tools.text import render_plain_output
 
 _SGR_SEQUENCE_PATTERN: Final = late(r"(?:\x1b\[|\x9b)([\d;:]*)m")
 _VERTICAL_MOVE_PATTERN: Final = late(r"(?:\x1b\[|\x9b)\d*[ABEFJ]|\x1bM")
-"""Movements to other lines make it impossible to locate colours."""
+"""Matches escape sequences that move the cursor to another line; the colours of an output that contains one cannot
+be located."""
 _ERASE_TO_LINE_END_PATTERN: Final = late(r"(?:\x1b\[|\x9b)0?K")
-"""grep and compilers write it behind each colour; it has no effect at a line's end."""
+"""Matches the sequence that erases up to the end of the line, which grep and compilers write after each colour; it
+is ignored at a line's end."""
 MAX_COLOURED_LINES: Final = 200
 MAX_COLOURED_LIVE_LINES: Final = 24
-"""While a command runs, only this many last lines are coloured."""
+"""The number of last lines of a command's output that are shown in colour while the command runs."""
 _MAX_COLOURED_SPANS: Final = 600
 _MAX_SGR_CHARS: Final = 24
 

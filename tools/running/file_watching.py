@@ -15,16 +15,18 @@ class CommandFiles(msgspec.Struct, frozen=True, kw_only=True):
 
     changed: int = 0
     added: int = 0
-    """Number of lines."""
+    """The number of lines that the command added."""
     removed: int = 0
     not_undoable: tuple[str, ...] = ()
     """Possible changes that cannot be undone, with the reason: `build/ (its contents are not stored)`."""
 
 
 FilesAfterCommand = Callable[[], Awaitable[CommandFiles | None]]
-"""Called once after the command has ended. None means no changes."""
+"""A function that is called once after the command has ended, and returns the files that it changed; None means
+none."""
 WatchCommand = Callable[[str, str, CommandLine], Awaitable[FilesAfterCommand | None]]
-"""Called before a command starts, with its call, tool and command line. None means it is not watched."""
+"""A function that is called before a command starts, with its call, tool and command line; it returns the function
+to call at the end, or None if the command is not watched."""
 
 
 def format_files_summary(details: Mapping[str, Any] | None) -> str:

@@ -9,13 +9,13 @@ import msgspec
 class InterceptRule(msgspec.Struct, frozen=True, kw_only=True):
     pattern: str
     tool: str
-    """The rule applies only if the model has this tool."""
+    """The tool that the rule suggests; the rule applies only if the model has this tool."""
     message: str
     ignore_case: bool = False
 
 
 INTERCEPT_MATCH_TIMEOUT: Final = 0.1
-"""Seconds for matching one pattern."""
+"""The maximum time in seconds for matching one pattern."""
 INTERCEPT_RULES: Final[tuple[InterceptRule, ...]] = (
     InterceptRule(
         pattern=r"\s*(?:echo|printf|cat)\b[^|;&]*[^0-9&>-]>{1,2}\s*(?!/dev/|&)[^\s&|;]",

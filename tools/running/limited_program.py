@@ -1,6 +1,8 @@
 """Runs one program to its end, with limits on time and output, and leaves nothing behind.
 
-The program runs under the keeper, in the given sandbox, and ends with its caller, with all its children."""
+The supervisor program (`supervisor`) runs it in the given sandbox and ends it, with all its children, when the
+caller ends.
+"""
 
 import asyncio
 import os
@@ -15,7 +17,7 @@ from tools.running.local_processes import LocalProcesses, create_large_pipe
 from tools.threads import await_uncancelled
 
 _PIPE_DRAIN_TIMEOUT: Final = 2.0
-"""Time for reading the rest of the pipes after the program has ended."""
+"""The maximum time in seconds for reading the rest of the output after the program has ended."""
 
 
 class ProgramOutput(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,11 +26,11 @@ class ProgramOutput(msgspec.Struct, frozen=True, kw_only=True):
     output: bytes
     errors: bytes
     exit_code: int
-    """The exit code, negative for a signal."""
+    """The exit code of the program; the negative signal number if a signal ended it."""
     is_timed_out: bool
-    """Whether it was ended because its time was over."""
+    """Whether the program was ended because its time was over."""
     is_output_cut: bool
-    """Whether it was ended because it wrote more than the limit."""
+    """Whether the program was ended because it wrote more than the limit."""
 
 
 async def run_limited_program(

@@ -1,4 +1,5 @@
-"""Starts processes of this machine by the `keeper` beside this module, which ends them with all their descendants."""
+"""Starts processes of this machine through the supervisor program (`supervisor`), which ends them with all their
+descendants."""
 
 import asyncio
 import errno
@@ -24,11 +25,11 @@ from tools.operations import CommandLine
 _SUPERVISOR_PROGRAM: Final = Path(__file__).with_name("supervisor.py")
 _SUPERVISOR_CLOSE_TIMEOUT: Final = 5.0
 _EXIT_GRACE_SECONDS: Final = 0.05
-"""Seconds between a process closing its output and its exit."""
+"""The number of seconds that a process gets between closing its output and its exit."""
 
 
 class LocalProcess:
-    """A running command and its descendants, as reported by its watcher."""
+    """A running command and its descendants, as reported by the supervisor's watcher of it."""
 
     def __init__(self, link: socket.socket) -> None:
         self._link = link
@@ -143,10 +144,10 @@ class SandboxFailed(OSError):
 
 
 class CommandSupervisor:
-    """The running keeper program, which starts commands; it is restarted after it was killed."""
+    """The running supervisor program, which starts commands; if it was killed, a new one is started."""
 
     def __init__(self, words: Callable[[], Sequence[str]] = tuple) -> None:
-        """`words` are its arguments."""
+        """Prepares the supervisor; `words` returns its command line arguments."""
         self._arguments = words
         self._process: subprocess.Popen[bytes] | None = None
         self._link: socket.socket | None = None
@@ -155,11 +156,11 @@ class CommandSupervisor:
         try:
             socket.send_fds(self._link or self._start_supervisor(), [kind], descriptors)
         except (BrokenPipeError, ConnectionResetError):
-            self.close()  # The keeper was killed.
+            self.close()  # The supervisor was killed.
             socket.send_fds(self._start_supervisor(), [kind], descriptors)
 
     def close(self) -> None:
-        """Ends the keeper, which ends all running commands first."""
+        """Ends the supervisor, which first ends all running commands."""
         if self._link is not None:
             self._link.close()
             self._link = None
@@ -271,7 +272,7 @@ class LocalProcesses:
         return shutil.which(name)
 
     def close(self) -> None:
-        """Ends the keeper programs, which end all running commands first."""
+        """Ends the supervisor programs, which first end all running commands."""
         self._supervisor.close()
         self._sandbox_supervisor.close()
         if self._network is not None:
@@ -286,7 +287,7 @@ class SandboxNetwork:
         self._descriptors = (users, network)
         self.listening_socket = listening
         self.port = port
-        """The port of the socket inside the network."""
+        """The port of the proxy's socket inside the network."""
 
     def descriptors_to_join(self, *, has_users: bool) -> tuple[int, ...]:
         return self._descriptors if has_users else self._descriptors[1:]

@@ -21,14 +21,15 @@ from tools.operations import CommandLine
 from tools.patterns import late
 
 PIPE_STATUS_COMMAND: Final = """{ builtin printf '%%s ' "${PIPESTATUS[@]}" >|%s; } 2>/dev/null || :"""
-"""Writes the statuses of the last pipeline's parts. Its own errors and traces are shown nowhere."""
+"""A bash command that writes the exit codes of the last pipeline's parts to a file; its own errors and traces are
+discarded."""
 _FIFO_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 _BASH_START_FILE_TEMPLATE: Final = """\
 trap -- {trap} EXIT
 {before}
 : "$BASH"
 """
-"""The last line leaves `$_` as it is without a start file."""
+"""The start file of a bash command. Its last line makes `$_` the value that it has without a start file."""
 _BASH_START_FILE_VARIABLE: Final = "BASH_ENV"
 _SIGPIPE_EXIT_CODE: Final = 128 + 13
 _PROGRAMS_EXIT_1_MEANS_NO: Final = frozenset(
@@ -69,13 +70,13 @@ class PipelineReport:
     A FIFO can be written even where a sandbox makes everything around it read-only."""
 
     def __init__(self, file: Path, folder: Path | None = None) -> None:
-        """`folder`: the folder that only this file needs, removed after it is read."""
+        """Creates the FIFO in `folder`, a folder for it alone, which is removed after the report is read."""
         self._folder = folder
         os.mkfifo(file, 0o600)
         self._descriptor = os.open(file, _FIFO_FLAGS)
 
     def read_exit_codes(self) -> tuple[int, ...]:
-        """Returns the exit codes of the last pipeline's parts; empty if the shell reported nothing. To be called
+        """Returns the exit codes of the last pipeline's parts; empty if the shell reported nothing. Can be called
         once."""
         try:
             words = os.read(self._descriptor, _MAX_PIPE_STATUS_BYTES).split()
@@ -132,7 +133,8 @@ def describe_failed_part(command: str, statuses: tuple[int, ...]) -> str:
 
 
 def _find_last_pipeline_parts(command: str, count: int) -> list[list[str]]:
-    """Returns the words of each part of a command's last pipeline with that many parts; empty if none is found."""
+    """Returns the words of each part of the last pipeline in a command that has `count` parts; empty if there is
+    none."""
     lexer = shlex.shlex(command[-_MAX_PARSED_COMMAND_CHARS:], posix=False, punctuation_chars="();|&\n")
     lexer.whitespace = " \t\r"
     lexer.commenters = ""

@@ -3,16 +3,17 @@
 from typing import Final
 
 ACTIVE_POLL_INTERVAL: Final = 0.1
-"""Seconds between polls of an active process."""
+"""The number of seconds between polls of a process that writes output."""
 SILENT_POLL_INTERVAL: Final = 0.4
-"""Seconds between polls of a process that has long been silent: each poll wakes the processor."""
+"""The number of seconds between polls of a process that has long been silent; it is longer because each poll wakes
+the processor."""
 _SLOWDOWN_FACTOR: Final = 1.3
 
 
 class PollInterval:
     def __init__(self) -> None:
         self.seconds = ACTIVE_POLL_INTERVAL
-        """Seconds until the next poll."""
+        """The number of seconds until the next poll."""
 
     def update_interval(self, has_news: bool) -> None:
         self.seconds = (

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import IO, Final
 
 _KILLED_PROGRAM_TIMEOUT: Final = 0.5
-"""Seconds to wait for a killed program; one that hangs in the kernel is left to the system."""
+"""The number of seconds to wait for a killed program to end; one that hangs in the kernel is then left to the
+system."""
 _MAX_STREAM_LINE_BYTES: Final = 64 * 1024
 
 
@@ -96,7 +97,8 @@ class RunningProgram:
         return self._stderr
 
     async def write_stdin(self, data: bytes) -> None:
-        """Writes the whole standard input and closes it. The program may have stopped reading."""
+        """Writes the whole standard input of the program and closes it; stops without an error if the program no
+        longer reads."""
         try:
             self.stdin.write(data)
             await self.stdin.drain()

@@ -59,7 +59,7 @@ class RollingOutput:
     another."""
 
     def __init__(self, artifacts: Artifacts, tool: str, mask: CurrentMask = lambda: None) -> None:
-        """`mask` masks the output before any of it is stored or shown."""
+        """Creates the collector. `mask` masks secrets in the output before any of it is stored or shown."""
         self._artifacts = artifacts
         self._tool = tool
         self._lock = threading.Lock()
@@ -74,13 +74,13 @@ class RollingOutput:
         self._is_finished = False
         self._masked_stream = MaskedStream(mask)
         self.received_bytes = 0
-        """The number of received bytes."""
+        """The number of bytes received from the command."""
         self.total_bytes = 0
         """The number of bytes, after masking, that are stored or shown."""
         self.is_reading_pipe = False
-        """Whether output was taken from its source and has not been added yet."""
+        """Whether bytes were read from the pipe that have not been added to the output yet."""
         self.completed_event = threading.Event()
-        """Set when the source is at its end."""
+        """An event that is set when the whole output has been read."""
 
     def read_pipe(
         self, descriptor: int, *, on_data: Callable[[bytes], None] | None = None, on_end: Callable[[], None]
@@ -128,7 +128,7 @@ class RollingOutput:
             self._add_masked(self._masked_stream.mask_piece(chunk))
 
     def _add_masked(self, chunk: bytes) -> None:
-        """Adds output in which secrets are masked already."""
+        """Adds output whose secrets are already masked."""
         if not chunk:
             return
         self._count_lines(chunk)

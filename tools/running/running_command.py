@@ -30,9 +30,10 @@ AwaitedResult = TypeVar("AwaitedResult")
 
 _OUTPUT_DRAIN_TIMEOUT: Final = 30.0
 _SURVIVOR_GRACE_SECONDS: Final = 1.0
-"""Seconds that processes left by a sandboxed command get to end by themselves."""
+"""The number of seconds that processes left behind by a sandboxed command get to end by themselves."""
 _QUIET_OUTPUT_SECONDS: Final = 0.1
-"""After the shell has ended, output of background children is awaited while it keeps coming within this interval."""
+"""The number of seconds without output after which waiting for output of background children ends, once the shell
+has ended."""
 
 
 class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,20 +46,20 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     killed_survivors: bool = False
     """Whether processes that the command left running were ended."""
     files: CommandFiles | None = None
-    """File changes by the command, if they were watched."""
+    """The files that the command changed; None if they were not watched."""
     command: CommandLine | None = None
     refused_hosts: tuple[str, ...] = ()
-    """Each `host:port` that the sandbox's proxy refused."""
+    """The hosts, each as `host:port`, to which the sandbox's proxy refused the command a connection."""
     new_autorun_files: tuple[str, ...] = ()
     """Autorun files that the command created or changed, which the sandbox could not prevent."""
     moved_autorun_files: tuple[SetAside, ...] = ()
     """Autorun files that were moved out of the workspace."""
     restored_git_files: tuple[RestoredFiles, ...] = ()
-    """Parts of git folders that were destroyed and restored."""
+    """Parts of git folders that the command destroyed and bayou restored."""
     files_written_by_links: tuple[str, ...] = ()
-    """Files that were written and have further names outside of the workspace."""
+    """Files that the command changed and that have further hard links outside the workspace."""
     check_limits: tuple[str, ...] = ()
-    """Places where the check for new files stopped."""
+    """Places where the search for new autorun files was cut short because of a limit."""
     failed_pipeline_part: str = ""
     """A note on the part of the last pipeline that failed although the exit code is 0."""
 
@@ -78,7 +79,8 @@ class RunningCommand:
         call_id: str | None = None,
         report: PipelineReport | None = None,
     ) -> None:
-        """`seen` is the snapshot of unprotected places before the command."""
+        """Prepares the reading of the command's output. `seen` is a snapshot of the unprotected places from before
+        the command."""
         self._call_id = call_id
         self._reported_hidden: set[str] = set()
         self._command = command
@@ -95,7 +97,7 @@ class RunningCommand:
         self._timeout_removed_future: asyncio.Future[None] = self._loop.create_future()
         self._started = time.monotonic()
         self._earlier_changes = BoxChanges()
-        """The changes found while the command ran."""
+        """The changes in unprotected places that were found while the command still ran."""
         workspace.running_processes.add(process)
 
     def read_output(self, descriptor: int, on_data: Callable[[bytes], None] | None = None) -> None:
@@ -108,7 +110,7 @@ class RunningCommand:
         self.output.read_pipe(descriptor, on_data=on_data, on_end=ended)
 
     async def find_changes_so_far(self) -> BoxChanges:
-        """Returns the file changes by the command since the last check that the sandbox could not prevent."""
+        """Returns the changes that the command made since the last check in places that the sandbox cannot protect."""
         self._compared_box = await asyncio.to_thread(self._compared_policy)
         changes, self._snapshot_before = await asyncio.to_thread(
             self._workspace.guard.changes_so_far, self._snapshot_before, self._compared_box
@@ -117,7 +119,8 @@ class RunningCommand:
         return changes
 
     def _compared_policy(self) -> Box | None:
-        """Returns the sandbox policy of the command, with the files that only a sandbox made now would protect."""
+        """Returns the sandbox policy by which the command's changes are judged: its own, with the files marked that
+        only a newer sandbox would protect."""
         box, call_id = self._command.box, self._call_id
         now = self._workspace.current_box_of(call_id) if box is not None and call_id is not None else None
         if box is None or now is None:
@@ -125,8 +128,8 @@ class RunningCommand:
         return msgspec.structs.replace(box, shared=with_shared_files(now, box).shared)
 
     async def find_newly_hidden_keys(self) -> tuple[str, ...]:
-        """Returns the places of key files that a new sandbox would hide and this command's does not; each is reported
-        once."""
+        """Returns the paths of key files that appeared after the command's start, which its sandbox therefore does
+        not hide; each is reported once."""
         box, call_id = self._command.box, self._call_id
         now = await asyncio.to_thread(self._workspace.current_box_of, call_id) if box and call_id else None
         if box is None or now is None:
@@ -141,7 +144,7 @@ class RunningCommand:
 
     @property
     def pid(self) -> int:
-        """Process id of the command's first process, which leads its own group."""
+        """The id of the command's first process, which leads a process group."""
         return self._process.pid
 
     def kill(self) -> None:
@@ -152,7 +155,8 @@ class RunningCommand:
             self._process.kill()  # The loop is closed: `finish` will not end it.
 
     def release_shell(self) -> None:
-        """Leaves the session's persistent shell to this command, if it runs in it; other commands get a new shell."""
+        """Gives the session's persistent shell to this command alone, if it runs in it; other commands get a new
+        shell."""
         session = self._workspace.shell_session
         if session is not None and session.is_running(self._process):
             session.stop_accepting()
@@ -234,7 +238,7 @@ class RunningCommand:
 
     @property
     def _has_own_sandbox(self) -> bool:
-        """Returns whether the command does not share a persistent shell."""
+        """Returns whether the command runs in a sandbox of its own, and not in a persistent shell that it shares."""
         return not isinstance(self._process, SessionCommand)
 
     async def _end_surviving_processes(self) -> bool:

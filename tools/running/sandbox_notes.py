@@ -94,8 +94,8 @@ def format_lasting_process_notes(names: Sequence[str], changes: BoxChanges) -> l
 
 
 async def find_job_notes(running: RunningCommand, title: str) -> list[str]:
-    """Returns notes on what a running command did since the last check, and on keys that it could read although
-    they came later."""
+    """Returns notes on what a running command did since the last check, and on key files that it could read because
+    they appeared after its start."""
     notes = format_change_notes("job", await running.find_changes_so_far())
     hidden = await running.find_newly_hidden_keys()
     return (
@@ -106,8 +106,8 @@ async def find_job_notes(running: RunningCommand, title: str) -> list[str]:
 
 
 def format_late_keys_note(process: str, hidden: tuple[str, ...], where: str) -> str:
-    """Returns a note on key files that a process could read although they came later. `where` is the command by which
-    the user ends the process."""
+    """Returns a note on key files that a process could read because they appeared after its start. `where` is the
+    command by which the user ends the process."""
     names = _name_paths(hidden, os.path.expanduser("~"))  # noqa: PTH111  (a text is wanted)
     return (
         f"Sandbox: {process} began before {names} was there and can read it: the sandbox of a running process cannot "

@@ -52,7 +52,7 @@ class ShellSession:
         self._busy_lock = asyncio.Lock()
         self._is_retired = False
         self.box: Box | None = None
-        """The sandbox policy of the shell, that of the commands it was started for."""
+        """The sandbox policy of the shell, and so of all commands that run in it."""
 
     async def start(self, command: CommandLine, extra: Mapping[str, str]) -> "tuple[SessionCommand, int]":
         """Runs a command in the session's shell after the one before. Returns it and the descriptor of its output.

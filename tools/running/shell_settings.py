@@ -1,4 +1,4 @@
-"""Defines the settings for running commands: shell, environment, prefix. `commands` runs them."""
+"""Defines the settings for running commands: shell, environment, prefix. `running_command` runs them."""
 
 import os
 import re
@@ -81,28 +81,30 @@ SpawnHook = Callable[[SpawnPlan], Awaitable[SpawnPlan]]
 
 class ShellSettings(msgspec.Struct, frozen=True, kw_only=True):
     shell_path: str | None = None
-    """The shell; by default the user's if it reads POSIX syntax, otherwise bash, otherwise sh."""
+    """The path of the shell; None: the user's if it reads POSIX syntax, otherwise bash, otherwise sh."""
     command_prefix: str = ""
-    """Put before every command."""
+    """A text that is put before every command."""
     may_use_shell: Callable[[], Awaitable[bool]] | None = None
-    """Called before every command: whether path and prefix may be used; otherwise `fallback` is."""
+    """A function that is called before every command: returns whether `shell_path` and `command_prefix` may be
+    used; if not, the settings in `fallback` apply."""
     fallback: "ShellSettings | None" = None
     is_persistent: bool = False
-    """Uses one shell for all commands of the session, so that `cd`, exports and functions last."""
+    """Whether one shell runs all commands of the session, so that `cd`, exports and functions last."""
     user_shell: "UserShell | None" = None
-    """Gives commands the aliases, functions and options of the user's shell."""
+    """The snapshot of the user's shell, which gives commands its aliases, functions and options; None: commands get
+    none."""
     intercepts_commands: bool = False
-    """Refuses commands for which there is a better tool."""
+    """Whether commands are refused for which there is a better tool."""
     intercept_rules: "tuple[InterceptRule, ...]" = ()
-    """The user's rules for that, which precede the built-in ones."""
+    """The user's rules for refusing commands in favour of a tool; they precede the built-in ones."""
     has_terminals: bool = True
     """Whether the model may run a command in a visible terminal."""
     default_timeout: float | None = None
-    """Seconds for a command without a timeout."""
+    """The time limit in seconds of a command that sets none; None: no limit."""
     background_after_seconds: float | None = None
-    """A command that takes longer moves to the background by itself."""
+    """The number of seconds after which a command moves to the background by itself; None: never."""
     passed_variable_names: tuple[str, ...] = ()
-    """Variables, or patterns with `*`, that commands see although they look like secrets."""
+    """Names of variables, or patterns with `*`, that commands get although they look like secrets."""
 
 
 def command_environment(

@@ -1,19 +1,20 @@
-"""The keeper: starts commands and keeps track of all their descendants. A separate program that needs only Python's
-standard library.
+"""The supervisor program: starts commands and keeps track of all their descendants. It is a separate program that needs
+only Python's standard library.
 
-bayou starts one keeper with its first command, and hands it the descriptors of each command. The keeper forks a
-watcher, which starts the command and adopts its orphans (as the nearest "subreaper"): no child escapes by a new
-session or an empty environment. A watcher ends all of them on request, and also when bayou is gone, because its
-link is closed then. If a command stops or kills its watcher by a signal, the keeper ends what the watcher kept.
+bayou starts one supervisor with its first command, and passes it the descriptors of each command. The supervisor forks
+a watcher for each command, which starts the command and adopts its orphans (as the nearest "subreaper"): no child
+escapes by a new session or an empty environment. A watcher ends all of them on request, and also when bayou is gone,
+because its link is closed then. If a command stops or kills its watcher by a signal, the supervisor ends the processes
+that the watcher had.
 
 Reports of a watcher: `begins PID`, then `started PID` or `failed ERRNO`, `exit CODE`, `alone` once no process of the
 command is left, `ended` after a request to end. Where orphans cannot be adopted (macOS), group and session identify
 them.
 
-Sandboxed commands (`tools.box`) have a separate keeper, started with the word `box` and with instructions for
-itself, so that its processes can signal only each other. A guard, which they cannot reach, does for that keeper
-what it does for its watchers. Each request carries the instructions for the command. The keeper also creates networks:
-it answers `network` with descriptors, or `failed`."""
+Sandboxed commands (`tools.box`) have a separate supervisor, started with the word `box` and with instructions for
+itself, so that its processes can signal only each other. A guard process, which the commands cannot reach, ends
+them if that supervisor is stopped or killed. Each request carries the instructions for the command. The supervisor
+also creates networks: it answers `network` with descriptors, or `failed`."""
 
 import ctypes
 import fcntl
@@ -43,20 +44,20 @@ _MAX_KILL_ROUNDS = 100
 _MAX_CHILD_ROUNDS = 200
 _SURVIVOR_CHECK_INTERVAL = 1.0
 _LOST_MOUNT_CHECK_INTERVAL = 0.1
-"""How often to look for lost mounts where the system does not report changes."""
+"""The number of seconds between checks for lost mounts, where the system does not report changes."""
 _SUPERVISOR_GRACE_SECONDS = 3.0
-"""Seconds that the keeper of sandboxed commands gets to end behind bayou."""
+"""The number of seconds that the supervisor of sandboxed commands gets to end after bayou has ended."""
 _MAX_PLACES_BYTES = 1 << 16
 _READY_MESSAGE = b" "
 _THREAD_COUNT_FIELD = 17
-"""The field of `/proc/PID/stat`, behind the name, that counts threads."""
+"""The index of the thread count among the fields of `/proc/PID/stat` after the program's name."""
 
 
 def main() -> None:
     link = socket.socket(fileno=0)
     os.set_inheritable(0, False)
     for number in _IGNORED_SIGNALS:
-        signal.signal(number, signal.SIG_IGN)  # `pkill python` in a command must not end the keeper.
+        signal.signal(number, signal.SIG_IGN)  # `pkill python` in a command must not end the supervisor.
     _call_prctl(_PRCTL_SET_NAME, b"bayou-keeper")
     children = _AdoptedProcesses()
     if sys.argv[1:2] == ["box"]:
@@ -100,7 +101,7 @@ def main() -> None:
 def _end_commands_after_supervisor(
     keeper: int, link: socket.socket, children: "_AdoptedProcesses"
 ) -> "NoReturn":
-    """Waits until the keeper has ended, or bayou is gone, and ends what is left of its commands then."""
+    """Waits until the supervisor has ended or bayou is gone, and then ends the remaining processes of its commands."""
     children.started_pids.add(keeper)
     waiting = select.poll()
     waiting.register(children.waking, select.POLLIN)
@@ -125,15 +126,15 @@ class _AdoptedProcesses:
         self.started_pids: set[int] = set()
         self.is_subreaper = _call_prctl(_PRCTL_SET_SUBREAPER, 1)
         self.waking, waker = os.pipe()
-        """The descriptor that is readable when a child has ended or stopped."""
+        """A pipe's ends, of which the first becomes readable when a child has ended or stopped."""
         os.set_blocking(self.waking, False)
         os.set_blocking(waker, False)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
         signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
 
     def end_orphans(self) -> bool:
-        """Reaps ended children, and kills those that a command has stopped, and what those kept that are gone. Returns
-        whether no child is left."""
+        """Reaps ended children, and kills children that were stopped by a command, or adopted from a watcher that
+        is gone. Returns whether no child is left."""
         try:
             os.read(self.waking, 4096)
         except BlockingIOError:
@@ -293,8 +294,9 @@ def _receive_request(link: socket.socket) -> "list[bytes] | None":
 def _start_command(
     request: list[bytes], descriptors: list[int], report: "Callable[[int], None]", *, has_terminal: bool
 ) -> "tuple[int, ConnectionBroker | None, MountRestorer | None]":
-    """Starts the requested command, once `report` has told its process id: a command may end its watcher at once. Also
-    returns the broker of its connections, if they are brokered, and what restores its mounts, if it has some."""
+    """Starts the requested command, after `report` has passed on its process id, because the command may end its
+    watcher at once. Also returns the broker of its connections and the restorer of its mounts, if the sandbox has
+    them."""
     folder, counts, *rest = request
     words_end, box_end = (int(count) for count in counts.split())
     words, box, environment = rest[:words_end], rest[words_end:box_end], rest[box_end:]
@@ -343,8 +345,8 @@ def _start_command(
 def _send_served_descriptors(
     told: socket.socket, confinement: "Confinement | None", *, has_mounts: bool
 ) -> None:
-    """Tells that this process is ready, with the descriptors by which the watcher serves it: the notifications of its
-    connections, with the places that it may connect to, and its namespaces of mounts and users."""
+    """Reports that this process is ready, and sends the watcher the descriptors that it needs: the notifications of
+    connections, with the allowed places, and the mount and user namespaces."""
     descriptors = (
         [confinement.connections] if confinement is not None and confinement.connections >= 0 else []
     )
@@ -358,7 +360,7 @@ def _send_served_descriptors(
 
 
 def _detach_child(descriptors: list[int], *, has_terminal: bool) -> None:
-    """Prepares a child process before it becomes a command: its own session, signals and descriptors."""
+    """Prepares a child process before it becomes a command: starts a session, resets signals and closes descriptors."""
     signal.set_wakeup_fd(-1)
     for number in (*_IGNORED_SIGNALS, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
@@ -382,8 +384,9 @@ def _terminate_command_processes(parent: int, command: int, is_alone: Callable[[
 def _kill_command_processes(parent: int, command: int, is_alone: Callable[[], bool] = lambda: False) -> None:
     """Kills the processes of a command until none is left.
 
-    A process that forks and ends all the time is over before a list of all processes names it. Its children become
-    children of this process, which are listed at once, so they are killed in quick rounds."""
+    A process that forks and ends all the time is gone before it appears in a list of all processes. Its children
+    become children of this process, so they are listed directly and killed in quick rounds.
+    """
     for _ in range(_MAX_KILL_ROUNDS):
         if is_alone():
             return
@@ -432,8 +435,8 @@ def _signal_command_processes(parent: int, command: int, number: signal.Signals)
 
 
 def _find_descendants(parent: int, command: int) -> set[int]:
-    """Returns all processes below `parent`, and of the command's group and session; not `parent` itself, and no
-    zombies."""
+    """Returns all processes below `parent`, and all of the command's group and session, without `parent` itself and
+    without zombies."""
     listed = list(_list_processes_from_proc() if os.path.isdir("/proc/self") else _list_processes_from_ps())  # noqa: PTH112  (quick to import)
     found = {process for process, *family in listed if command and command in family} | {parent}
     is_growing = True
@@ -464,7 +467,7 @@ def _list_processes_from_proc() -> Iterator[tuple[int, int, int, int]]:
 
 
 def _list_processes_from_ps() -> Iterator[tuple[int, int, int, int]]:
-    import subprocess  # noqa: PLC0415  (doubles what a keeper costs to start, and Linux has /proc)
+    import subprocess  # noqa: PLC0415  (doubles what a supervisor costs to start, and Linux has /proc)
 
     listed = subprocess.run(
         ["ps", "-axo", "pid=,ppid=,pgid=,stat="], capture_output=True, text=True, check=False

@@ -34,8 +34,8 @@ _HARMLESS_NAME_PATTERN: Final = late(
 _PACKAGE_INDEX_NAME_PATTERN: Final = late(
     r".*(?:PROXY|INDEX|INDEX_URL|REGISTRY|FIND_LINKS)(?:_URL)?|.*_INDEX_.*_URL"
 )
-"""Variables for network routes: without them commands would go elsewhere (a public index instead of the company's),
-which is worse than revealing a password in them."""
+"""Matches names of variables that are passed on although they may contain a password, because they name package
+indexes: without them, commands would use a public index instead of the company's, which is worse."""
 _TRIVIAL_VALUE_PATTERN: Final = late(r"\d{0,7}|true|false|yes|no|on|off|none|null", re.IGNORECASE)
 _PASSWORD_IN_VALUE_PATTERN: Final = late(
     r"[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s:@]*:[^/\s@]+@|(?:^|[\s;])(?i:password|pwd)=\S"
@@ -84,8 +84,8 @@ def withheld_variable_names(variables: Mapping[str, str], passed: Collection[str
 def find_missing_variables(
     command: str, output: str, *, has_failed: bool, names: Iterable[str]
 ) -> tuple[str, ...]:
-    """Returns those of the withheld variables that a command would have needed: it names them, or it failed and
-    mentions them, or it failed for lack of a login."""
+    """Returns those of the withheld variables that a command probably needed: it names them, or it failed and its
+    output mentions them, or it failed for lack of a login."""
     known = sorted(names)
     found = [
         name

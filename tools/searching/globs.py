@@ -37,11 +37,11 @@ class FileFilter(msgspec.Struct, frozen=True, kw_only=True):
     """The files selected by a list of globs: those of the plain globs, without those of the negated ones."""
 
     included_patterns: tuple["re.Pattern[str]", ...] = ()
-    """Empty means all files."""
+    """Patterns of paths to include; empty means all files."""
     name_patterns: tuple[str, ...] = ()
-    """Patterns for the last part of the path, if all of `included` restrict it."""
+    """Patterns for the last part of the path, if all `included_patterns` restrict it; empty otherwise."""
     excluded_globs: tuple[str, ...] = ()
-    """Excluded globs in ripgrep's syntax."""
+    """The globs of excluded paths in ripgrep's syntax."""
 
     def matches_path(self, path: str) -> bool:
         return not self.included_patterns or any(

@@ -13,7 +13,7 @@ from tools.results import ListBlock, ToolResult
 _MATCH_ROW_PATTERN: Final = late(r"(.+?)([:-])(\d+)(?:\2 |([a-z]{2})\|)")
 """Matches `path:12: text`, `path-13- text` and `path:12ab|text`."""
 MatchHighlight = tuple[int, int, int]
-"""Line index, and start and end in the line."""
+"""The position of a highlighted match: the index of the line, and the start and end in it."""
 
 
 def read_stored_highlights(result: ToolResult | None) -> list[MatchHighlight]:
@@ -26,8 +26,8 @@ def read_stored_highlights(result: ToolResult | None) -> list[MatchHighlight]:
 
 
 def group_matches_by_file(block: ListBlock, hits: Sequence[MatchHighlight], where: str = "") -> ListBlock:
-    """Returns the lines of a search result grouped by file, for people. `where` is the searched file, which is not
-    named again."""
+    """Returns the lines of a search result grouped by file, for people. `where` is the path that was searched; if
+    it is a file, it is not named again."""
     items: list[str] = []
     marks: list[MatchHighlight] = []
     of_line: dict[int, list[tuple[int, int]]] = {}

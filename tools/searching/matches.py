@@ -13,7 +13,7 @@ from tools.text import escape_controls
 MAX_COUNTED_MATCHES: Final = 10_000
 """Maximum number of matches that are counted."""
 _CHARS_BEFORE_MATCH: Final = 150
-"""Characters of a long line that are shown before its match."""
+"""The number of characters of a long line that are shown before its match."""
 
 
 class FoundLine(msgspec.Struct, frozen=True):
@@ -22,13 +22,13 @@ class FoundLine(msgspec.Struct, frozen=True):
     is_match: bool
     is_clipped: bool
     starts_match: bool
-    """Whether a match begins here; a multi-line match continues on the next lines."""
+    """Whether a match begins in this line; a match of several lines continues on the next ones."""
     matched_spans: tuple[tuple[int, int], ...] = ()
-    """Matched parts of the text, if it is shown unclipped."""
+    """The spans of the line's text that match, if the text is not clipped."""
 
 
 class _RipgrepText(msgspec.Struct):
-    """ripgrep's representation of text that may not be UTF-8."""
+    """A text in ripgrep's JSON output, which is base64 if it is not UTF-8."""
 
     text: str | None = None
     bytes: str | None = None
@@ -65,8 +65,9 @@ class MatchCollector:
         mask: Callable[[str], str] = str,
         is_kept_back: Callable[[str], bool] = lambda path: False,
     ) -> None:
-        """`mask` is applied to a line before it is clipped, so that no part of a secret is left at its ends.
-        Matches in files for which `is_kept_back` returns true are neither shown nor counted."""
+        """Creates the collector. `mask` masks secrets in a line before it is clipped, so that no part of a secret
+        is left at its ends. Matches in files for which `is_kept_back` returns True are neither shown nor counted.
+        """
         self.lines_by_file: dict[str, list[FoundLine]] = {}
         self.match_count = 0
         self._file_filter = wanted

@@ -22,7 +22,7 @@ _RIPGREP_NAME_BY_ENCODING: Final = {
     "cp1252": "windows-1252",
     "latin-1": "windows-1252",
 }
-"""ripgrep's names of encodings."""
+"""ripgrep's names of encodings, by Python's names."""
 _CONTINUATION_BYTE_REGEX: Final = r"[\x80-\xBF]"
 _NOT_CONTINUATION_REGEX: Final = r"(?:[^\x80-\xBF]|$)"
 _NOT_UTF8_REGEX: Final = (

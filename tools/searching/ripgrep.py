@@ -26,7 +26,8 @@ DEFAULT_RIPGREP_ARGUMENTS: Final = ("--no-config", "--hidden", "--no-require-git
 _READ_CHUNK_BYTES: Final = 1 << 20
 _MAX_ERROR_OUTPUT_BYTES: Final = 16 * 1024
 _MAX_RECORD_BYTES: Final = 64 << 20
-"""A longer record is a file with one enormous line; it is skipped."""
+"""The maximum length of a record of ripgrep's output; a longer one comes from a file with an enormous line and is
+skipped."""
 _VERSION_PATTERN: Final = late(rb"ripgrep (\d+)\.(\d+)(?:\.(\d+))?")
 
 
@@ -34,7 +35,7 @@ class SearchOutcome(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int
     errors: str
     was_stopped: bool
-    """Whether the consumer stopped the search."""
+    """Whether the search ended early because the consumer of the records wanted no more."""
 
     @property
     def failure_message(self) -> str:
@@ -141,7 +142,7 @@ async def run_ripgrep(
 
 
 async def _start_unless_cancelled(start: Coroutine[Any, Any, RunningProcess]) -> RunningProcess:
-    """Starts a process, and ends it if the caller is cancelled while it is starting."""
+    """Starts a process; if the caller is cancelled meanwhile, waits for the start and ends the process."""
     starting = asyncio.ensure_future(start)
     try:
         return await asyncio.shield(starting)

@@ -13,8 +13,8 @@ _MAX_NAMED_FILES: Final = 3
 
 
 def make_withheld_test(workspace: Workspace, folder: str, *, is_named: bool = False) -> Callable[[str], bool]:
-    """Returns a function that says whether a path relative to that folder is withheld from searches. `is_named`: a
-    single file is searched, which was judged by name."""
+    """Returns a function that says whether a path relative to `folder` must be left out of a search. `is_named`:
+    the search is for a single file, which was already judged by its name."""
     if is_named:
         return lambda path: False
     is_kept_back = workspace.hidden_path_test()

@@ -65,7 +65,8 @@ def match_without_line_numbers(
 
 
 def _first_line_number(lines: Sequence[str]) -> int | None:
-    """Returns the number of the first line, if all lines begin with ascending line numbers."""
+    """Returns the number of an old text's first line, if all its lines begin with consecutive line numbers; None
+    otherwise."""
     first: int | None = None
     for offset, line in enumerate(lines):
         if not line.strip():

@@ -35,7 +35,7 @@ _FILE_END_WORDS: Final = frozenset({"end", "eof", "bottom"})
 
 class AnchoredEdit(msgspec.Struct, frozen=True, kw_only=True):
     first_anchor: str
-    """An anchor, `start` or `end`."""
+    """The anchor of the first line of the edit's range, or `start` or `end` of the file."""
     last_anchor: str | None = None
     position: AnchorPosition = "replace"
     new_lines: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class StaleAnchors(ToolError):
     def __init__(self, message: str, rows: Sequence[int]) -> None:
         super().__init__(message)
         self.row_numbers = tuple(rows)
-        """The numbers of the lines that the message shows."""
+        """The numbers of the lines that the error message shows."""
 
 
 class _LineRange(msgspec.Struct, frozen=True):
@@ -178,7 +178,8 @@ class _AnchoredPlacement:
     def _refuse_forgotten_end(
         self, edit: AnchoredEdit, lines: list[str], place: _LineRange, which: str
     ) -> None:
-        """Rejects an anchored edit that replaces one line by a long text: the end of its range was forgotten."""
+        """Raises an error for an anchored edit that replaces a single line by a long text, because the end of its
+        range was probably forgotten."""
         if (
             edit.last_anchor is None
             and len(lines) > _MIN_FORGOTTEN_END_LINES
@@ -226,7 +227,7 @@ def _make_exact_span(start: int, end: int, new: str) -> TextEdit:
 
 
 def _drop_last_empty_line(lines: Sequence[str]) -> list[str]:
-    """Returns the lines of a text without the empty one behind its last line feed."""
+    """Returns the lines of a text without the last one if it is empty, as after a final line feed."""
     return list(lines[:-1] if len(lines) > 1 and not lines[-1] else lines)
 
 

@@ -27,7 +27,7 @@ _XXHASH_PRIMES: Final = (2654435761, 2246822519, 3266489917, 668265263, 37476139
 
 class LineAnchor(msgspec.Struct, frozen=True):
     number: int
-    """Line number from 1."""
+    """The number of the anchored line, counted from 1."""
     tag: str
 
     def __str__(self) -> str:

@@ -42,7 +42,8 @@ _MAX_MAPPED_LINE_CHARS: Final = 50_000
 _LOOKALIKES: Final = str.maketrans(
     _QUOTE_LOOKALIKES | _DASH_LOOKALIKES | _SPACE_LOOKALIKES | _INVISIBLE_CHARACTERS
 )
-"""Maps characters that look the same to a reader; none that means something else to a program (a backtick)."""
+"""Maps characters to others that look the same to a reader; a character with a meaning in programs, such as a
+backtick, is not among them."""
 
 
 class TextEdit(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +62,7 @@ class AmbiguousMatch(Exception):
         super().__init__(f"{count} matches")
         self.strategy: MatchStrategy = strategy
         self.line_numbers = lines
-        """The line numbers of the first occurrences."""
+        """The line numbers at which the old text first occurs in the file."""
         self.match_count = count
 
 
@@ -111,14 +112,15 @@ class SearchableText:
 
 
 class NormalizedView:
-    """A document with every line normalized, and a mapping back to the original positions."""
+    """The text of a file with every line normalized, and a mapping of positions back to the original text."""
 
     def __init__(self, document: SearchableText, spell: Callable[[str], str], lines: list[str]) -> None:
-        """Takes a document, the function `spell` that normalizes a line, and the lines that it returned."""
+        """Creates the view from the original text, the function `spell` that normalizes a line, and the normalized
+        lines."""
         self._document = document
         self.normalize = spell
         self.lines = lines
-        """Every line of the document as `spell` has it."""
+        """The normalized lines of the text."""
         self.text = "\n".join(self.lines)
 
     def original_position(self, position: int, *, is_end: bool) -> int | None:
@@ -187,7 +189,8 @@ def _find_exact_match(document: SearchableText, old: str, new: str) -> TextEdit 
 
 
 def _starts_inside_indentation(text: str, position: int, old: str) -> bool:
-    """Returns whether a match begins inside of the indentation of a line, so that another line is meant."""
+    """Returns whether a match begins inside the indentation of a line, which means that a line with less
+    indentation was searched for."""
     if old[0] not in " \t" or position == 0 or text[position - 1] not in " \t":
         return False
     start = text.rfind("\n", 0, position) + 1
@@ -261,7 +264,8 @@ def _find_match_in_view(
 
 
 def _maps_back_to_original(view: NormalizedView, text: str, wanted: str) -> bool:
-    """Returns whether a match in the normalized text, mapped back to the original, is the searched text."""
+    """Returns whether the part of the original text that a normalized match maps back to equals the searched text
+    when normalized."""
     return "\n".join(view.normalize(line) for line in text.split("\n")).rstrip() == wanted.rstrip()
 
 

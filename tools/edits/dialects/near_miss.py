@@ -65,7 +65,7 @@ def _describe_first_difference(lines: list[str], wanted: list[str], start: int, 
 
 
 def _find_stale_lines(lines: list[str], wanted: list[str], seen: Mapping[int, str]) -> tuple[int, int] | None:
-    """Returns the lines at which the model saw the old text, if the file differs there now."""
+    """Returns the lines at which the model was shown the old text, if the file differs there now; None otherwise."""
     if not wanted:
         return None
     needle = wanted[0].strip()
@@ -80,8 +80,8 @@ def _find_stale_lines(lines: list[str], wanted: list[str], seen: Mapping[int, st
 
 
 def _find_nearest_region(lines: list[str], wanted: list[str]) -> int | None:
-    """Returns the region of the file that most resembles the old text: where most of its lines are, otherwise where the
-    longest has its best match."""
+    """Returns the region of the file that most resembles the old text: where most of its lines occur, or else where
+    its longest line matches best."""
     rare = {line.strip(): index for index, line in enumerate(wanted) if len(line.strip()) > 2}
     votes: Counter[int] = Counter()
     for number, line in enumerate(lines):

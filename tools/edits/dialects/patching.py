@@ -37,7 +37,7 @@ _PATCH_FILE_HEADERS: Final[Mapping[str, Literal["add", "remove", "update"]]] = {
 
 class PatchHunk(msgspec.Struct, frozen=True, kw_only=True):
     head_lines: tuple[str, ...] = ()
-    """Lines that precede the hunk, as far as given."""
+    """The lines given before a hunk that precede it in the file."""
     old_lines: tuple[str, ...] = ()
     new_lines: tuple[str, ...] = ()
     is_at_file_end: bool = False
@@ -49,7 +49,7 @@ class PatchedFile(msgspec.Struct, frozen=True, kw_only=True):
     move_to: str | None = None
     hunks: tuple[PatchHunk, ...] = ()
     new_file_lines: tuple[str, ...] = ()
-    """Content of a new file."""
+    """The lines of a file that the patch creates."""
 
 
 def is_patch_text(text: str) -> bool:
@@ -250,7 +250,8 @@ def _shift_ambiguous_lines(problem: AmbiguousMatch, text: str, region: int) -> A
 
 
 def _drop_missing_line_feed(span: TextEdit, length: int, *, is_open: bool) -> TextEdit:
-    """Returns a match without the final line feed that the hunk has and the file does not."""
+    """Returns the match of a hunk without its final line feed, if the hunk matched at the end of a file that lacks
+    one; otherwise returns it unchanged."""
     if not is_open or span.end < length:
         return span
     return msgspec.structs.replace(span, end=length - 1, new_text=span.new_text.removesuffix("\n"))
@@ -284,7 +285,8 @@ def _line_ranges_after(text: str, at: int) -> list[tuple[int, int]]:
 
 
 def _make_insertion_span(text: str, hunk: PatchHunk, at: int) -> TextEdit:
-    """Returns the place of a hunk that only adds lines: behind its head, otherwise at the end of the file."""
+    """Returns the insertion of a hunk that only adds lines: after its head lines, or at the end of the file if it
+    has none."""
     new = "".join(f"{line}\n" for line in hunk.new_lines)
     place = at if hunk.head_lines else len(text)
     if place == len(text) and text and not text.endswith("\n"):

@@ -28,7 +28,8 @@ from tools.text import one_line
 
 _MAX_LISTED_LINE_NUMBERS: Final = 10
 _MIN_PROOF_CHARS: Final = 20
-"""A line of this length is no coincidence."""
+"""The minimum length of a line whose presence in a file is taken as no coincidence, in characters without white
+space."""
 ELLIPSIS_LINE_PATTERN: Final = late(
     r"[ \t]*(?:(?:\.\.\.|…)[ \t]*|(?://|#|--|;+|%|/\*|<!--)[ \t]*(?:\.\.\.|…)[^\n]{0,80})"
 )
@@ -43,18 +44,18 @@ class TextReplacement(msgspec.Struct, frozen=True, kw_only=True):
     old_text: str
     new_text: str
     replaces_all: bool = False
-    """Whether all occurrences are replaced."""
+    """Whether all occurrences of the old text are replaced and not only one."""
 
 
 class PlacedEdits(msgspec.Struct, frozen=True, kw_only=True):
     """The edits of one file with the spans of the text that each replaces."""
 
     spans_by_edit: tuple[tuple[TextEdit, ...], ...]
-    """The spans of each edit; none for an edit that is already done."""
+    """The text spans that each edit replaces; empty for an edit that was already applied."""
     strategies: tuple[MatchStrategy, ...] = ()
-    """How each edit was found."""
+    """The strategies by which the edits' old texts were found, such as an exact match."""
     notes: tuple[str, ...] = ()
-    """Notes for the model."""
+    """Notes for the model on how its edits were read."""
 
 
 def place_replacements(
@@ -194,8 +195,8 @@ class _ReplacementPlacement:
         self._notes.append(f"{self._edit_label(number)}Nothing to do: {what}.")
 
     def _find_already_applied_line(self, old: str, new: str) -> int | None:
-        """Returns the line at which the new text of an edit already stands, if that is no coincidence; 0 if the old
-        text was already removed."""
+        """Returns the line at which the new text of an edit already is, if that is no coincidence; 0 if the edit
+        removes text that is already gone; None if the edit was not yet applied."""
         was_sent = (old, new) in self._shown.applied_edits
         if not new.strip():
             return 0 if was_sent else None
@@ -211,7 +212,8 @@ class _ReplacementPlacement:
         return None
 
     def _find_already_inserted_line(self, span: TextEdit, old: str, new: str) -> int | None:
-        """Returns the line at which an insertion was made already: the old text still stands within the new one."""
+        """Returns the line at which an insertion was already made, because the old text is part of the new one;
+        None if it was not."""
         if len(new) <= len(old) or old not in new:
             return None
         added = new.replace(old, "", 1)
@@ -303,8 +305,8 @@ def _match_without_final_line_feed(document: SearchableText, old: str, new: str)
 def _merge_with_earlier_spans(
     text: str, before: Sequence[TextEdit], start: int, length: int, new: str
 ) -> TextEdit:
-    """Returns one edit of the original text for an edit at `start` of the text that the earlier edits leave, merged
-    with those that it meets."""
+    """Converts an edit at `start` of the text that earlier edits produced into an edit of the original text, merged
+    with the earlier edits that it overlaps or touches."""
     end = start + length
     first: int | None = None
     last = 0

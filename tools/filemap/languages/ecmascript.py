@@ -28,7 +28,7 @@ _JS_TEST_CALLS = word_set("describe it test suite context beforeEach afterEach b
 _JS_TEST_MODIFIERS = word_set(
     "concurrent describe each failing fails fixme for only parallel sequential serial shuffle skip step todo"
 )
-"""Words allowed after such a word and a dot; other calls are no tests."""
+"""Words allowed after a test function's name and a dot, as in `test.only(…)`; calls with other words are no tests."""
 
 
 _JS_DEFINITION_WORDS = (
@@ -38,7 +38,8 @@ _JS_DEFINITION_WORDS = (
     DefinitionWord(b")\r", re.compile(rb"\)\s*\{")),
     DefinitionWord(b"=>", re.compile(rb"\)\s*=>|=>\s*[{(]|[=:]\s*(?:async\s+)?[\w$]+\s*=>")),
 )
-"""Words of definitions, unlike `items.map(item => item.name)`."""
+"""Words that begin a definition; a body without them, such as `items.map(item => item.name)`, is not searched for
+symbols."""
 _TS_NAMESPACE_NODES = word_set("internal_module module ambient_declaration")
 _JS_BODY_NODES = word_set(
     "function_declaration function_expression generator_function generator_function_declaration method_definition "
@@ -145,7 +146,7 @@ def _name_js_assignment(node: Node, place: NodeContext) -> list[NamedNode] | Non
 
 
 _JS_COMPONENT_SECTIONS = word_set("actions computed emits getters methods mutations props reducers watch")
-"""Parts of a component or store whose functions are of one sort."""
+"""The names of parts of a component or store, such as `methods`, whose functions become methods."""
 
 
 _MAX_JS_KEY_BYTES = 100

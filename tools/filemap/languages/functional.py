@@ -377,7 +377,8 @@ _SYMBOL_KIND_BY_LISP_FORM = {
     "in-ns": "namespace", "comment": "",
 }  # fmt: skip
 _LISP_METHOD_OWNERS = word_set("defprotocol defrecord deftype definterface extend-type extend-protocol")
-"""Forms whose lists are methods; in a macro `(let [x 1] …)` looks the same."""
+"""Clojure forms whose inner lists are methods; in other forms, such as `(let [x 1] …)`, lists of the same shape are
+none."""
 _LISP_COMMENT_NODES = word_set("comment dis_expr gap")
 
 

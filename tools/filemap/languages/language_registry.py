@@ -1,4 +1,5 @@
-"""Collects all language descriptions for maps of files by name. `detection` detects the language of a file."""
+"""Collects all language descriptions for maps of files by name. `tools.filemap.language_detection` detects the
+language of a file."""
 
 from functools import lru_cache
 

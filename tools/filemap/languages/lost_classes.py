@@ -35,8 +35,7 @@ _STRING_OR_COMMENT_PATTERN = re.compile(
 
 
 class _StringAndCommentRanges:
-    """The positions of a source's strings and comments, such as the source of a shader; found when they are first
-    needed."""
+    """The positions of the strings and comments in a source, which are searched for on first use."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source

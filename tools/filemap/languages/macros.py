@@ -10,7 +10,8 @@ _MAX_PARENTHESIS_NESTING = 5
 
 
 def nested_arguments_regex(plain: bytes) -> bytes:
-    """Returns the text of a regular expression for parentheses that contain such characters and some nested levels."""
+    """Returns a regular expression, as text, for parentheses that contain such characters and a few nested levels
+    of parentheses."""
     inner = rb"\(" + plain + rb"*+\)"
     for _ in range(_MAX_PARENTHESIS_NESTING):
         inner = rb"\((?:" + plain + rb"++|" + inner + rb")*+\)"
@@ -237,7 +238,7 @@ _CONDITIONAL_BLOCK_PATTERN = re.compile(
     re.M,
 )
 _CLOSING_CONDITION_PATTERN = re.compile(rb"\}[^\n]*\n(?:[ \t\r]*\n)*[ \t]*#[ \t]*endif")
-"""Matches the end of the second `#if` of a pair; most sources without pairs are excluded by it."""
+"""Matches the end of the second `#if` of a pair; a quick test, because most sources contain no such pair."""
 
 
 _LIST_CONDITION_PATTERN = re.compile(rb",[ \t]*(?://[^\n]*)?\r?\n[ \t]*#[ \t]*endif")

@@ -170,6 +170,7 @@ def _objc_language(name: str, called: str, *, is_mixed: bool) -> Language:
 
 OBJC = _objc_language("objc", "Objective-C", is_mixed=False)
 OBJCPP = _objc_language("objcpp", "Objective-C++", is_mixed=True)
-"""The grammar does not know C++, which is mapped separately (`embedded`)."""
+"""The description of Objective-C++. Its C++ parts, which the grammar does not know, are outlined separately
+(`tools.filemap.embedded_code`)."""
 
 LANGUAGES = (OBJC, OBJCPP)

@@ -337,7 +337,7 @@ _ZIG_BODY_NODES = word_set(
     "ContainerField Block Statement AssignExpr IfStatement FieldOrFnCall FnCallArguments BlockExpr"
 )
 _ZIG_CONTAINER_WORDS = make_definition_words(b"struct", b"union", b"enum", b"opaque", b"error{")
-"""All that a body can define: a container that it names, returns or passes."""
+"""The words of all that a Zig body can define: a container type that it names, returns or passes."""
 
 
 def _name_zig_test(node: Node, place: NodeContext) -> str:

@@ -26,7 +26,7 @@ _RUBY_ATTRIBUTE_CALLS = word_set(
 )
 _RUBY_TEST_CALLS = word_set("describe context it namespace task feature scenario test")
 _RUBY_NAMING_LITERALS = word_set("simple_symbol delimited_symbol string")
-"""Literals that name something; other expressions are known only at run time."""
+"""Ruby literals that can be the name of a symbol; other expressions are only known at run time."""
 _RUBY_DEFINING_CALLS = {
     "define_method": "method", "delegate": "method", "alias_method": "alias", "has_many": "property",
     "has_one": "property", "belongs_to": "property", "has_and_belongs_to_many": "property", "scope": "property",
@@ -259,16 +259,17 @@ def _name_perl_documentation(node: Node, place: NodeContext) -> list[NamedNode] 
 _add_missed_perl_subs = make_missed_function_finder(
     re.compile(rb"^sub[ \t]+(?P<name>[A-Za-z_][\w:']*)(?P<rest>[^\n{]*\n?\{[^\n]*)$", re.M)
 )
-"""Needed because `pi2 / 360 }` may begin a pattern, according to the grammar."""
+"""Adds the Perl subs that the grammar loses, for example because it takes the slash of `pi2 / 360 }` for the start
+of a pattern."""
 
 
 _PERL_FORWARD_DECLARATION_PATTERN = re.compile(rb"sub\s+[\w:']+\s*(?:\([^)]*\))?\s*;")
-"""Announces a sub; the grammar lets it continue."""
+"""Matches a Perl statement that announces a sub without a body; the grammar wrongly continues it."""
 
 
 _PERL_PACKAGE_STATEMENT_PATTERN = re.compile(rb"package\s+[\w:']+(?:\s+v?[\d._]+)?\s*;")
 _PERL_BARE_BLOCK_KIND = "scope"
-"""Kind of a bare block with a package in it, used by `_finish_perl_symbols` only."""
+"""The temporary kind of a Perl block that contains a package statement; only `_finish_perl_symbols` uses it."""
 
 
 def _name_perl_block(node: Node, place: NodeContext) -> str | None:

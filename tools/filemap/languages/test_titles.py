@@ -177,4 +177,5 @@ TEST_TITLE_PATTERNS = {
         re.M,
     ),
 }
-"""By language: patterns with `word` and `title` of a test. Other languages use their grammar's rules."""
+"""Patterns that find titled tests, by language, with the groups `word` and `title`. Languages that are not listed
+have rules for tests in their grammar's description."""

@@ -12,13 +12,13 @@ from tools.filemap.rendering.symbol_lines import MapLine, SymbolTree, indent_cha
 from tools.filemap.symbols import Symbol, is_one_line_member
 
 _GROUP_LINES_SHARE = 0.2
-"""Share of the room for summaries of omitted symbols."""
+"""The share of the map's space that summaries of omitted symbols may take."""
 _GROUP_LINE_BYTES = 110
-"""Approximate size of a group line."""
+"""The approximate size in bytes of a line that summarises a group of omitted symbols."""
 _MAX_KINDS_IN_GROUP_LINE = 3
 _MAX_NAME_IN_GROUP_LINE = 32
 _SIGNATURES_SHARE = 0.4
-"""Beside a page, signatures are added until the map takes this share of its room."""
+"""The share of its space up to which a map shown beside a page of the file is filled with signatures."""
 _EXPORTED_SYMBOL_WEIGHT = 1.5
 
 
@@ -27,9 +27,9 @@ class ChosenMapLines(msgspec.Struct, frozen=True, kw_only=True):
 
     lines: tuple[MapLine, ...]
     shown_symbol_count: int
-    """Number of symbols with a line."""
+    """The number of symbols that have a line in the map."""
     is_complete: bool
-    """Whether only already known symbols were omitted."""
+    """Whether the map omits no symbols but those that the reader already knows."""
 
 
 def choose_map_lines(
@@ -94,7 +94,8 @@ def _total_line_bytes(nesting: SymbolTree, indices: Iterable[int], room: int) ->
 
 
 def _highest_ranked_that_fit(nesting: SymbolTree, wanted: Sequence[int], room: int) -> tuple[set[int], int]:
-    """Returns the highest ranked symbols up to the first that does not fit, so that more room only adds symbols."""
+    """Returns the symbols of highest rank, up to the first one that does not fit. So a larger budget only adds
+    symbols."""
     chosen, cost = set[int](), 0
     for index in sorted(wanted, key=lambda each: _symbol_rank(nesting.symbols[each])):
         added = _unshown_ancestors(nesting, index, chosen)

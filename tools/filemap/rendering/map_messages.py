@@ -16,12 +16,12 @@ _MAX_CARD_PATH_CHARS = 60
 
 
 class ReaderOutlineState(msgspec.Struct, frozen=True, kw_only=True):
-    """The outline of the file that the reader already has."""
+    """The digests of what the reader was told of a file's outline."""
 
     map_digest: str
-    """Digest of the map."""
+    """The digest of the last map of the file that the reader got."""
     message_digest: str
-    """Digest of the latest message: the map, or later changes."""
+    """The digest of the outline that the latest message described: the map, or later changes to it."""
 
 
 class MapMessage(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from tools.filemap.symbols import FileMap
 
 DETAIL_LEVELS = ("full", "compact", "minimal", "outline", "ranked")
 MAX_MAP_BYTES = 100 * 1024
-"""The maximum size of any map, also of requested ones."""
+"""The maximum size in bytes of any file map, also of one that was requested."""
 _MIN_MAP_BYTES = 1024
 _MAP_SHARE_OF_WINDOW = 0.02
 _BYTES_PER_TOKEN = 3.6
@@ -25,9 +25,9 @@ class RenderedMap(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     level: str
     shown_symbol_count: int
-    """Number of symbols with a line."""
+    """The number of symbols that have a line in the map."""
     first_symbol_row: int
-    """First row of symbol lines in the text, from 0."""
+    """The row of the text, from 0, at which the lines of symbols begin."""
     lines: tuple[MapLine, ...]
 
 

@@ -9,11 +9,11 @@ from tools.filemap.rendering.symbol_lines import format_line_range
 from tools.filemap.symbols import FileMap, Symbol
 
 _MAX_CHANGE_LINES = 24
-"""With more changes, a new map is clearer."""
+"""The maximum number of changes that are described; if there are more, a new map is clearer."""
 
 
 class _LineShift(msgspec.Struct, kw_only=True):
-    """Neighbouring symbols that moved by the same number of lines."""
+    """A run of neighbouring symbols that all moved by the same number of lines."""
 
     first: int
     last: int
@@ -63,7 +63,7 @@ def _symbols_by_key(symbols: Sequence[Symbol]) -> dict[tuple[str, ...], Symbol]:
 
 
 def _has_changed_declaration(was: Symbol, now: Symbol) -> bool:
-    """Returns whether a symbol has grown, has shrunk, or is declared differently than before."""
+    """Returns whether a symbol has another number of lines or another declaration than before."""
     return was.end_line - was.start_line != now.end_line - now.start_line or was.signature != now.signature
 
 

@@ -1,4 +1,4 @@
-"""Formats the line of a symbol in a map, and computes its size. `render` and `line_choice` choose the lines."""
+"""Formats the line of a symbol in a map, and computes its size. `map_rendering` and `line_choice` choose the lines."""
 
 import re
 from array import array
@@ -12,7 +12,7 @@ from tools.filemap.symbols import Symbol
 _MIN_LINE_MARK_BYTES = 5
 MIN_LINE_BYTES = _MIN_LINE_MARK_BYTES + 3
 MAX_INDENT_DEPTH = 20
-"""Deeper levels are not indented further."""
+"""The maximum depth of indentation; deeper levels are indented no further."""
 _RANGE_LIKE_NAME_PATTERN = re.compile(r"\[(\d+(?:-\d+)?)\]")
 _OMITTED_MODIFIERS = frozenset({"exported", "default"})
 
@@ -22,7 +22,7 @@ class MapLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     text: str
     index: int = -1
-    """Index of the symbol; -1 for a group."""
+    """The index of the symbol in its map; -1 for a line that stands for a group."""
     indent: int = 0
     label_chars: int = 0
     """Number of characters after the indentation that form the name."""
@@ -108,7 +108,7 @@ class SymbolTree:
 
 
 _MIN_DETAIL_BYTES = 16
-"""With less room no further signature is tried."""
+"""The number of free bytes below which no further signature is tried."""
 
 
 def indent_chars(depth: int) -> int:

@@ -11,7 +11,8 @@ from tools.filemap.scanners.source_lines import format_count_with_noun, iterate_
 _MAX_SAMPLED_ROWS = 200
 _MAX_COLUMN_TITLE_CHARS = 64
 _MAX_CELL_LINES = 40
-"""In a longer cell, the opening quote was only a character, such as for inches."""
+"""The maximum number of lines in a quoted cell; in a longer one, the quote is taken as an ordinary character, such
+as for inches."""
 _MAX_COLUMNS = 500
 _INTEGER_PATTERN = re.compile(r"[-+]?\d{1,18}$")
 _DECIMAL_PATTERN = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?$")

@@ -16,12 +16,13 @@ _MAX_SYMBOLS = 20_000
 _LARGE_JSON_BYTES = 256 * 1024
 _MAX_JSON_DEPTH, _MAX_LARGE_JSON_DEPTH = 8, 3
 _MAX_LISTED_ITEMS = 40
-"""Objects of longer lists are described by their shape only."""
+"""The maximum length of a JSON list whose objects become symbols; longer lists are described by the shape of their
+first object."""
 _MAX_NAMING_MEMBERS = 6
-"""An item is named by one of its first members, up to this many."""
+"""The number of first members of a JSON object that are checked for one that names it."""
 _ITEM_NAMING_KEYS = (b'"name"', b'"id"', b'"key"', b'"title"', b'"type"', b'"label"')
 _MATCH_WINDOW_BYTES = 64 * 1024
-"""Maximum range of one match."""
+"""The maximum number of bytes that one match of a pattern may cover."""
 _VALUES_PER_DEADLINE_CHECK = 256
 
 _JSON_STRING_REGEX = rb"(?:\"[^\"\\\n]*+(?:\\.[^\"\\\n]*+)*+\"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')"
@@ -83,22 +84,22 @@ class _OpenContainer(msgspec.Struct, gc=False):
 
     is_list: bool
     index: int
-    """Index of its symbol, or of the symbol that holds it; -1 for none."""
+    """The index of the container's symbol, or of the symbol that contains it; -1 for none."""
     depth: int
-    """Depth of its members."""
+    """The nesting depth of the container's members."""
     is_shown: bool = True
-    """Whether its members are symbols."""
+    """Whether the container's members become symbols."""
     is_nameless: bool = False
-    """Whether it is an item that one of its members may still name."""
+    """Whether the container is a list item for which no naming member was found yet."""
     count: int = 0
     first_type: str = ""
-    """Type of the first element."""
+    """The JSON type of the container's first element."""
     first_item: int = -1
-    """Symbol of the first element, if it is an object."""
+    """The index of the symbol of the container's first element, if that is an object; -1 for none."""
     first_symbol_count: int = -1
-    """The number of symbols when that element was closed."""
+    """The number of symbols at the time when the container's first element ended."""
     is_cut_short: bool = False
-    """Whether it was not read to its end."""
+    """Whether the container was not read to its end."""
 
 
 def scan_json(source: bytes, watch: Deadline) -> ScanResult:

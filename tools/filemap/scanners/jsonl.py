@@ -13,7 +13,7 @@ from tools.results import Json
 
 _MAX_SAMPLED_RECORDS = 2000
 _MAX_KEYS_OF_OBJECT = 60
-"""An object with more keys is a data table."""
+"""The maximum number of keys of a record; an object with more keys is treated as a data table."""
 _MAX_RECORD_KEYS = 300
 _MAX_KEY_DEPTH = 3
 _MAX_SAMPLED_ITEMS = 20
@@ -65,7 +65,7 @@ class _KeyStatistics(msgspec.Struct):
     first_row: int
     type_counts: Counter[str] = msgspec.field(default_factory=Counter[str])
     object_count: int = 0
-    """Number of objects, single or in an array."""
+    """The number of objects at this key, single or in an array."""
     nested_keys: "dict[str, _KeyStatistics]" = {}
 
 

@@ -38,7 +38,8 @@ _DOCUMENTATION_BEGIN_PATTERN = re.compile(
     rb"\\begin\s*\{(?P<what>macro|function|variable|environment|option|key)\}(?:\[[^\]]*\])?[\s%]*"
     rb"\{(?P<names>(?:[^{}]|\{[^{}]*\})*)\}"
 )
-"""Begins the documentation of a definition and contains it; the names may follow on the next lines."""
+"""Matches a LaTeX command that begins the documentation of a definition; names of the definition may follow on the
+next lines."""
 _DOCUMENTATION_END_PATTERN = re.compile(rb"\\end\s*\{(?:macro|function|variable|environment|option|key)\}")
 _SYMBOL_KIND_BY_DOC_ENVIRONMENT = {b"variable": "variable", b"option": "option", b"key": "option"}
 _BETWEEN_NAMES_PATTERN = re.compile(rb"(?:,|\s|^[ \t]*%+)+", re.M)

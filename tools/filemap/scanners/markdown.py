@@ -32,7 +32,8 @@ class _MarkdownOutline:
         self.open_code_block: FoundSymbol | None = None
         """The open code block, which continues up to its closing fence."""
         self.last_paragraph: tuple[int, int, bytes] | None = None
-        """The previous line, if its underline can make it a heading."""
+        """The row, position and text of the previous line, if an underline below it would make it a heading; None
+        otherwise."""
         self.interned_texts: dict[str, str] = {}
 
     def intern_text(self, text: str) -> str:

@@ -14,7 +14,8 @@ from tools.files.notebooks import MAX_NOTEBOOK_BYTES, NotebookCell, parse_notebo
 
 _NOTEBOOK_LINES_NOTE = "the lines are those of the cells' text, as read shows it"
 _MAGIC_LINE_PATTERN = re.compile(r"^[ \t]*[%!?]", re.M)
-"""A line for the notebook or the shell, which no language can parse; it is turned into a comment."""
+"""Matches a line of a cell with a command for the notebook or the shell (`%run`, `!ls`), which is turned into a
+comment because no language can parse it."""
 
 
 def scan_notebook(source: bytes, watch: Deadline) -> ScanResult:

@@ -7,7 +7,7 @@ class OutlineBuilder:
     def __init__(self) -> None:
         self.symbols: list[FoundSymbol] = []
         self._open_symbols: list[tuple[int, int]] = []
-        """Level and index of the open symbols."""
+        """The level and index of each symbol that has begun and not ended."""
 
     def open_symbol(
         self, level: int, name: str, kind: str, row: int, start: int, signature: str = ""

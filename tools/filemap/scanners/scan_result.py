@@ -13,12 +13,13 @@ TIME_LIMIT_NOTE = "the time limit was reached: what comes after the last symbol 
 class ScanResult(msgspec.Struct, frozen=True):
     symbols: list[FoundSymbol]
     title: str = ""
-    """Name of the language, if the scanner knows it more exactly."""
+    """The name of the language for people, if the scanner knows it more exactly than the file's name tells; empty
+    otherwise."""
     notes: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
     parser: str = "line scanner"
     total_lines: int = 0
-    """Number of lines, if they are not those of the file."""
+    """The number of lines of the outlined text, if it differs from that of the file."""
 
 
 class Scanner(msgspec.Struct, frozen=True):

@@ -26,7 +26,7 @@ class _ScssOutline:
         self.found = OutlineBuilder()
         self.depth = 0
         self.symbol_depths: list[int] = []
-        """The depths of the blocks that are symbols."""
+        """The nesting depths of the open blocks that are symbols."""
         self.interpolation_depth = 0
         self.start = 0
         self.row = self.start_row = 0

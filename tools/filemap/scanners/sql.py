@@ -42,7 +42,8 @@ _TOKEN_START_OUTSIDE_ROUTINE_PATTERN, _TOKEN_START_IN_ROUTINE_PATTERN = (
     re.compile(_SQL_TOKEN_START_REGEX, re.M),
     re.compile(_SQL_TOKEN_START_REGEX + rb"|\b[BbCcEe]", re.M),
 )
-"""Patterns that find the start of tokens quickly. Words that open and close blocks matter only in routines."""
+"""Patterns that find the start of SQL tokens quickly; words that open and close blocks are tokens only inside
+routines."""
 _SQL_ROUTINE_KINDS = frozenset(
     {"function", "procedure", "trigger", "package", "package body", "event", "type"}
 )
@@ -62,8 +63,8 @@ _MAX_PARSED_TABLE_BYTES = 200_000
 _TOKENS_PER_DEADLINE_CHECK = 512
 _MAX_CACHED_COLUMN_BYTES, _MAX_CACHED_COLUMNS = 120, 4_000
 _SEARCH_WINDOW_BYTES, _SEARCH_OVERLAP_BYTES, _MAX_TOKEN_BYTES = 64 * 1024, 1024, 4 * 1024 * 1024
-"""Limits in bytes: a search, which holds the interpreter, covers one window; a token, such as a string, may be
-longer."""
+"""Limits in bytes: one search, during which other threads cannot run, covers one window; windows overlap; a token,
+such as a string, may be longer than a window."""
 
 
 class _SqlOutline:

@@ -21,7 +21,7 @@ _TAGS_PER_DEADLINE_CHECK = 1024
 _MAX_XML_DEPTH, _MAX_LARGE_XML_DEPTH = 12, 4
 _LARGE_XML_BYTES = 128 * 1024
 _MAX_UNNAMED_SIBLINGS = 3
-"""Number of unnamed siblings that are listed; further ones are only counted."""
+"""The number of unnamed XML elements of one kind in a row that are listed; further ones are only counted."""
 _MAX_SYMBOLS = 20_000
 
 

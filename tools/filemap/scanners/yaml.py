@@ -17,7 +17,8 @@ _YAML_KEY_REGEX = (
 _LARGE_YAML_BYTES = 1024 * 1024
 _MAX_YAML_INDENT = 64
 _MAX_YAML_KEYS = 12_000
-"""In large files only outer keys are symbols: as many levels as have at most about this many."""
+"""The approximate maximum number of YAML keys that become symbols: in larger files, only as many outer levels as
+fit."""
 
 
 @lru_cache(maxsize=16)
@@ -64,7 +65,7 @@ class _YamlOutline:
         self.symbols: list[FoundSymbol] = []
         self.open_keys: list[_OpenYamlKey] = []
         self.block_text_column = -1
-        """Column of the key whose text block goes on; deeper lines are its text."""
+        """The column of the key whose text block is being read, whose text is indented deeper; -1 outside a block."""
         self.decoded_keys: dict[bytes, str] = {}
 
     def close_keys(self, column: int, row: int, at: int) -> None:

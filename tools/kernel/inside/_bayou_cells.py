@@ -29,7 +29,7 @@ _CHILD_STARTING_EVENTS = frozenset(
     )
 )
 _LOOP_CALL_NAMES = ("create_task", "ensure_future", "get_running_loop")
-"""Calls that start work on the loop without awaiting it."""
+"""The names of asyncio functions by which code uses the event loop without an `await` at the top level."""
 _NO_INPUT_MESSAGE = "Kernel requested stdin; interactive input is not supported."
 
 
@@ -47,7 +47,7 @@ class RefusedStdin(io.TextIOBase):
         return 0
 
     def close(self):
-        """Keeps the standard input open: `exit()` closes it, and another cell follows."""
+        """Does nothing: `exit()` closes the standard input, which the next cell still needs."""
 
     def read(self, size=-1):
         raise RuntimeError(_NO_INPUT_MESSAGE)
@@ -245,7 +245,7 @@ class CellRunner:
             pass  # The folder is gone.
 
     def _exit_child(self, problem):
-        """Ends a forked child that reached the end of the cell."""
+        """Ends a process that a cell forked and that reached the end of the cell."""
         self._flush()
         os._exit(0 if problem is None else 1)
 

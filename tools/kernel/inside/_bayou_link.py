@@ -16,7 +16,7 @@ class Interrupts:
 
     def __init__(self):
         self.is_open = False
-        """Whether a cell is running."""
+        """Whether a cell is running, so that an interrupt is delivered at once."""
         self._shields = 0
         self._is_pending = False
 
@@ -55,7 +55,7 @@ class LinkClosed(Exception):
 
 
 class PendingAnswer:
-    """The answer to one message to bayou, for which the kernel waits."""
+    """The answer that the kernel expects to a message that it sent to bayou."""
 
     def __init__(self, on_answer=None):
         self.answer = None
@@ -84,7 +84,7 @@ class BayouLink:
         os.close(nothing)
         self.interrupts = Interrupts()
         self.unwanted = 0
-        """The number of the interrupted cell, which may not have started yet."""
+        """The number of a cell that was interrupted, perhaps before it started; it must not run."""
         self.is_child = False
         """Whether this process is a fork made by a cell, and not the kernel."""
         self._orders = SimpleQueue()

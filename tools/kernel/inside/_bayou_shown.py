@@ -243,7 +243,7 @@ def _plain_repr(value):
 
 
 current_displays = []
-"""The displays that the matplotlib backend draws with."""
+"""The `ValueDisplay` objects that the matplotlib backend sends figures to."""
 
 
 class FiguresBackendFinder:

@@ -1,9 +1,10 @@
-"""The Python kernel process: runs cells one after the other in one namespace. Started by `tools.kernel.process`,
-never imported.
+"""The Python kernel process: runs cells one after the other in one namespace. Started by
+`tools.kernel.kernel_process`, never imported.
 
 It runs in the project's interpreter, from 3.8 on, needs no packages there and installs none. Its messages use a
 separate socket (descriptor 0 at the start, then hidden), so that stdout contains only output of cells, libraries
-and children. Cells cannot see the modules beside it (`_bayou_…`)."""
+and children. Cells cannot see the modules beside it (`_bayou_…`).
+"""
 # pyright: basic
 
 import sys

@@ -35,15 +35,15 @@ _BUILDER_PROGRAM = (
     "from tools.repomap.index.builder_process import run_builder_process; run_builder_process()"
 )
 _BUILDER_NICENESS = 15
-"""Niceness of this process and its pool, and of their session: key presses are painted first, even on two
-processors."""
+"""The niceness of the builder and its pool. It is high so that the session's user interface gets the processor
+first, even with two processors only."""
 _PROGRESS_REPORT_INTERVAL = 0.25
-"""Seconds between progress reports: the session paints each of them."""
+"""The number of seconds between progress reports, because the session paints each of them."""
 INDEX_BUSY_MESSAGE = "another bayou builds the index"
 
 
 class _EncodedSurvey(msgspec.Struct, frozen=True, array_like=True):
-    """A survey with paths as bytes: messages cannot contain every path as text."""
+    """A survey of a folder with paths as bytes, because messages cannot contain every path as text."""
 
     listed: int
     is_cut: bool
@@ -76,7 +76,7 @@ class _BuildOrder(msgspec.Struct, frozen=True, array_like=True):
     root_folder: bytes
     index_file: bytes
     home_folder: bytes | None
-    """The user's home, if git may be asked for the history."""
+    """The user's home folder, if git may be asked for the repository's history; None otherwise."""
     hidden_files: HiddenFiles = HiddenFiles()
     first_folder: bytes = b""
     processes: int | None = None
@@ -85,7 +85,7 @@ class _BuildOrder(msgspec.Struct, frozen=True, array_like=True):
 
 
 class BuildReport(msgspec.Struct, frozen=True, array_like=True):
-    """The builder's progress, and its end."""
+    """A message from the builder on its progress or its end."""
 
     done_files: int = 0
     total_files: int = 0
@@ -98,7 +98,7 @@ _REPORT_DECODER = msgspec.msgpack.Decoder(BuildReport)
 
 
 class IndexBuilder:
-    """The session's side of the builder process."""
+    """The session's side of the builder process: starts it, receives its reports, and stops it."""
 
     def __init__(
         self,
@@ -110,9 +110,9 @@ class IndexBuilder:
         with_outlines: bool = True,
         found: FolderSurvey | None = None,
     ) -> None:
-        """`found` is a survey of this moment; otherwise the builder makes one. `heard` is called from a thread for
-        each report. `processes` is the size of its pool. Without outlines, the index has only what the ranking
-        needs."""
+        """Starts the builder. `found` is a fresh survey of the folder; without it, the builder makes one. `heard`
+        is called from a thread for each report. `processes` is the size of the builder's pool. Without outlines,
+        the index contains only what the ranking needs."""
         self.report = BuildReport()
         self.started_at = time.monotonic()
         self._on_report = heard
@@ -137,11 +137,12 @@ class IndexBuilder:
         return not self._ended_event.is_set()
 
     def wait_for_end(self, seconds: float) -> bool:
-        """Returns whether the builder has ended by then."""
+        """Waits until the builder has ended or the time is over; returns whether it has ended."""
         return self._ended_event.wait(seconds)
 
     def stop_builder(self) -> None:
-        """Ends the builder by closing its input, otherwise by a kill; committed work stays."""
+        """Ends the builder by closing its input, or, if it does not react, by killing it; work that is already
+        stored stays."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.close()
@@ -211,7 +212,7 @@ def run_builder_process() -> None:
     watched = sys.stdin.buffer.fileno()
 
     def is_stopped() -> bool:
-        """Returns whether the input has ended, so that nothing more should be sent."""
+        """Returns whether the session has closed the input, so that the builder must stop and send nothing more."""
         with selectors.DefaultSelector() as waiting:
             waiting.register(watched, selectors.EVENT_READ)
             return bool(waiting.select(0))

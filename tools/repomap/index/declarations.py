@@ -1,7 +1,9 @@
-"""Finds the names that a source declares by looking at its lines only, which is quick enough for thousands of files.
+"""Finds the names that a source declares by looking at its lines only, which is quick enough for thousands of
+files.
 
-The ranking needs only names. Kinds and lines come from the file map (`outlining.outline_file`), which takes three times
-as long."""
+The ranking needs only names. Kinds and lines come from the file map (`tools.filemap`), which takes three times as
+long.
+"""
 
 import re
 from collections.abc import Sequence
@@ -13,9 +15,10 @@ func function fun fn def defp defmodule defmacro defun defn sub proc procedure m
 instance newtype data library contract event modifier actor message service rpc
 """
 _DECLARATION_KEYWORDS = frozenset(_DECLARATION_KEYWORD_TEXT.split())
-"""Words before a declared name, in any language."""
+"""Keywords that precede a declared name in some language."""
 _WORDS_AFTER_KEYWORD = {("go", "func"): 3, ("ruby", "def"): 2, ("elixir", "defmodule"): 3}
-"""How many words after the keyword may belong to the name: `func (s *Server) Start`, `def self.start`."""
+"""The number of words after a keyword that may belong to the declared name, as in `func (s *Server) Start` and `def
+self.start`."""
 _BRACE_LANGUAGE_TEXT = """
 c cpp cuda objc objcpp java csharp javascript jsx typescript tsx vue svelte dart php solidity kotlin
 """
@@ -26,7 +29,8 @@ _BRACED_FUNCTION_PATTERN = re.compile(
     [ \t]*+\((?:[^;\n=]*[{,(]|[^;\n=]*\)(?:[ \t]+\w+){0,3})[ \t]*$""",
     re.MULTILINE | re.VERBOSE,
 )
-"""Possessive, so that no line takes long. What is ahead of most lines, a semicolon, ends the search at once."""
+"""Matches the head of a function in a language with braces. The quantifiers are possessive, so that no line takes
+long; a semicolon, which most other lines have, ends the match at once."""
 _ASSIGNED_NAME_PATTERN = re.compile(
     r"""^(?:export[ \t]+)?(?:const|let|var)[ \t]+([\w$]+)
     |^[ \t]*([\w$.]+)[ \t]*[:=][ \t]*(?:async\b[ \t]*)?(?:function\b|\([^()\n]*\)[ \t]*=>)""",

@@ -14,14 +14,15 @@ FILE_KIND_WEIGHTS: dict[str, float] = {
     "docs": 0.5,
     "data": 0.4,
 }
-"""Factors for scores: `python -m bench repository-maps` measures their effect."""
+"""Factors by which scores of files of each kind are multiplied; `python -m bench repository-maps` measures their
+effect."""
 
 _VENDORED_FOLDERS = frozenset(
     ("vendor", "third_party", "third-party", "thirdparty", "node_modules", "bower_components", "deps")
 )
 _TEST_FOLDERS = frozenset(("test", "tests", "spec", "specs", "__tests__", "testdata", "e2e", "fixtures"))
 _TEST_PROJECT_PATTERN = re.compile(r"\.(?:\w*Tests?|\w*Specs)(?:/|$)")
-"""A project of tests in the way of .NET: `Polly.SharedSpecs/`, `Serilog.Tests/`."""
+"""Matches the folder of a test project as .NET names it: `Polly.SharedSpecs/`, `Serilog.Tests/`."""
 _EXAMPLE_FOLDERS = frozenset(
     (
         "example",
@@ -37,11 +38,12 @@ _EXAMPLE_FOLDERS = frozenset(
     )
 )
 _MAIN_SOURCE_FOLDER_PATTERN = re.compile(r"(?:^|/)src/\w*[mM]ain/")
-"""Product sources in the layout of Maven, Gradle and sbt, with any package names."""
+"""Matches the folder of product sources in the layout of Maven, Gradle and sbt; folders below it are no test
+folders, whatever their names."""
 _TEST_FILE_NAME_PATTERN = re.compile(
     r"(?:^|[._-])(?:test|tests|spec|specs)(?:[._-]|$)|^conftest\.|(?:Test|Tests|Specs|IT)\.\w+$|Spec\.(?!java$)\w+$"
 )
-"""Excludes names such as `KeySpec.java`, which specifies a key."""
+"""Matches the file names of tests, but not names such as `KeySpec.java`, which specifies a key."""
 _GENERATED_FILE_NAME_PATTERN = re.compile(
     r"\.pb\.(?:go|cc|h)$|_pb2(?:_grpc)?\.pyi?$|\.g\.dart$|\.generated\.|[._-]min\.(?:js|css)$|\.snap$|\.lock$"
     r"|^(?:package-lock\.json|yarn\.lock|pnpm-lock\.yaml|go\.sum|Cargo\.lock)$|^zz_generated"

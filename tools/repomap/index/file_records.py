@@ -20,23 +20,24 @@ from tools.repomap.index.index_store import PATH_ONLY_MTIME, FileRecord, make_fi
 from tools.repomap.index.word_parts import find_identifier_runs
 
 MAX_INDEXED_BYTES = 1_000_000
-"""Of larger files only path and size are indexed."""
+"""The maximum size of an indexed file in bytes; of a larger file only path and size are indexed."""
 _FILE_READ_TIMEOUT = 2.0
 _FILE_MAP_TIMEOUT = 2.0
 _CLASSIFIED_HEAD_BYTES = 16 * 1024
 _MAX_DATA_KEY_DEPTH = 1
 _MAX_DOC_CHARS = 80
-"""Doc lines could contain instructions to the model; this length is enough to find them."""
+"""The maximum number of characters of a symbol's documentation that are indexed: enough to find the symbol, and too
+few for instructions to the model."""
 _MAX_SIGNATURE_CHARS = 160
 _MAX_INDEXED_SYMBOLS = 20_000
 _RECENTLY_WRITTEN_NS = 2_000_000_000
 
 
 class _LoadedFile(msgspec.Struct, frozen=True):
-    """A file as read for the index."""
+    """A file read for the index: its record and its content."""
 
     record: FileRecord
-    """Without words and outline."""
+    """The file's record without words and outline."""
     source: bytes
     language: str | None
     kind: FileKind
@@ -134,7 +135,7 @@ def _read_file_bytes(root: Path, path: str) -> bytes:
 
 
 class FileIndexState(msgspec.Struct, frozen=True):
-    """The time, size and inode of a file, and why only its path may be indexed."""
+    """The modification time, size and inode of a file, and why only its path may be indexed."""
 
     mtime: int
     size: int

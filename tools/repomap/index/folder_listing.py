@@ -21,7 +21,7 @@ _UNREADABLE_FOLDER_PATTERN = re.compile(rb"^rg: (.+): [^:\n]+ \(os error \d+\)$"
 _RIPGREP_POLL_INTERVAL = 0.05
 _LISTING_CACHE_SECONDS = 30.0
 _FAILED_LISTING_RETRY_SECONDS = 1.0
-"""A listing that failed is not repeated within the same time."""
+"""The number of seconds in which a listing that failed is not repeated."""
 
 
 def is_path_below(path: str, folder: str) -> bool:

@@ -14,14 +14,15 @@ from tools.repomap.index.index_store import IndexedCommit, IndexStore
 _MAX_INDEXED_COMMITS = 12_000
 _COMMITS_PER_GIT_CALL = 1000
 MAX_FILES_PER_COMMIT = 15
-"""A commit that touches more files is ignored."""
+"""The maximum number of files of a commit; one that touches more is ignored."""
 _MAX_MESSAGE_CHARS = 4000
 _GIT_LOG_TIMEOUT = 30.0
 _COMMIT_HASH_PATTERN = re.compile(rb"[0-9a-f]{40,64}")
 
 
 def index_git_history(store: IndexStore, root: Path, home: Path) -> None:
-    """Updates the history that the index stores to the current commit. Does nothing without git or a history."""
+    """Updates the history that the index stores up to the current commit. Does nothing without git or without
+    commits."""
     repository = find_repository(root)
     if repository is None or repository.is_bare:
         return
@@ -58,7 +59,7 @@ def index_git_history(store: IndexStore, root: Path, home: Path) -> None:
 
 
 def read_git_head_state(root: Path) -> tuple[int, ...]:
-    """Returns a value that changes with the checked-out commit and the index of git."""
+    """Returns a value that changes when another commit is checked out or git's index changes."""
     repository = find_repository(root)
     if repository is None:
         return ()

@@ -1,9 +1,10 @@
 """The index of a repository on disk: one SQLite file of files, names, words and history. `ranking` queries it.
 
-A *version* is a content that a path once had, by git's blob id: it is mapped once and stays when the file
-changes, so that switching branches back only updates which version each file has. Everything is derived from
-sources: an index that is damaged or of another format is rebuilt. Several processes may read; one writes, under
-the lock of `building`."""
+A *version* is a content that a path once had, by git's blob id: it is mapped once and stays when the file changes,
+so that switching branches back only updates which version each file has. Everything is derived from sources: an
+index that is damaged or of another format is rebuilt. Several processes may read; one writes, under the lock of
+`index_updates`.
+"""
 
 import contextlib
 import hashlib
@@ -30,17 +31,18 @@ from tools.repomap.index.word_parts import (
 )
 
 INDEX_VERSION = f"6.{MAP_CACHE_VERSION}"
-"""Changed whenever an index would have other content."""
+"""The version of the index's format: increase it when an index would have other content."""
 BM25_COLUMN_WEIGHTS = (1.0, 6.0, 5.0)
-"""Weights of a word in the text, in the path, in symbol names. The text comes first, because the first column saves
-two bytes per word."""
+"""The BM25 weights of the columns: text, path, symbol names. The text is the first column because that saves two
+bytes per word."""
 PATH_ONLY_MTIME = -2
-"""Stored instead of a time for a file of which only the path is indexed."""
+"""The modification time that is stored for a file of which only the path is indexed."""
 MAX_UNUSED_VERSION_RATIO = 2.0
-"""Unused versions per used one, plus `_MIN_UNUSED_VERSIONS`: beyond that the index is rebuilt."""
+"""The number of unused versions per used one, in addition to `_MIN_UNUSED_VERSIONS`, above which the index is
+rebuilt."""
 _MIN_UNUSED_VERSIONS = 5000
 _MAX_GUESSED_DEFINERS = 30
-"""Files without an outline that are looked at for a definition."""
+"""The maximum number of files without an outline that are searched for a definition."""
 _SQL_SCHEMA = f"""
 create table meta (key text primary key, value text) without rowid;
 create table file (
@@ -67,12 +69,12 @@ create table touch (place integer not null, revision integer not null,
 create index touch_revision on touch (revision);
 create virtual table message using fts5 (words, content='', tokenize="unicode61 remove_diacritics 0");
 """
-"""Large columns are in separate tables, so that a scan of all files reads little. `age` counts revisions from the
-head; null if the revision is not in the head's history."""
+"""The SQL schema of the index. Large columns are in separate tables, so that a scan of all files reads little.
+`age` counts revisions from the head; null if the revision is not in the head's history."""
 _TABLE_NAMES = ("meta", "file", "version", "outline", "sym", "text", "revision", "touch", "message")
 
 FileStamp = tuple[int, int, int]
-"""Time, size and inode."""
+"""The modification time, size and inode of a file."""
 
 
 class FileWords(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -100,21 +102,21 @@ class FileRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
     size: int
     inode: int
     git_blob_id: bytes
-    """Git's blob id of the content; empty if the content is not indexed."""
+    """Git's blob id of the file's content; empty if the content is not indexed."""
     language: str
     kind: str
     words: FileWords | None
-    """None if only the outline was made."""
+    """The searchable words of the file; None if the record has only the outline."""
     lines: int = 0
     symbols: tuple[Symbol, ...] | None = ()
-    """The outline; None if it is made later."""
+    """The symbols of the file's outline; None if the outline is made later."""
     path_only_reason: str = ""
-    """Why only the path is indexed."""
+    """The reason why only the file's path is indexed; empty if its content is."""
 
 
 class IndexedFile(msgspec.Struct, frozen=True, gc=False):
     id: int
-    """Id of the version."""
+    """The id of the file's version in the index."""
     path: str
     mtime: int
     size: int
@@ -122,7 +124,7 @@ class IndexedFile(msgspec.Struct, frozen=True, gc=False):
     language: str
     kind: FileKind
     path_only_reason: str
-    """Why only the path is indexed; usually empty."""
+    """The reason why only the file's path is indexed; usually empty."""
 
 
 class IndexedCommit(msgspec.Struct, frozen=True):
@@ -199,8 +201,8 @@ class IndexStore:
     # Changes
 
     def store_records(self, files: Iterable[FileRecord]) -> None:
-        """Stores the records of files, all or none. An outline alone is added to the version that it belongs to; if
-        there is none, the file has changed, and the next survey finds it."""
+        """Stores the records of files, all or none. A record with only an outline is added to the version that it
+        belongs to; if that version is not stored, the file has changed, and the record is dropped."""
         with self._db:
             for file in files:
                 row = self._db.execute(
@@ -217,7 +219,7 @@ class IndexStore:
                 )
 
     def paths_with_version(self, paths: Sequence[str]) -> set[str]:
-        """Returns those of the paths of which the index has read any content."""
+        """Returns those of the paths for which the index has any content."""
         asked = "select 1 from version where path=? and blob<>x'' limit 1"
         return {path for path in paths if self._db.execute(asked, (os.fsencode(path),)).fetchone()}
 
@@ -243,7 +245,7 @@ class IndexStore:
         self._db.execute("insert or replace into file values (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def files_without_outline(self) -> list[str]:
-        """Returns the files whose words are indexed, and whose outline is made later; code first."""
+        """Returns the files whose words are indexed and whose outline is still missing; code first."""
         asked = (
             "select file.path from file left join outline on outline.id=version where outline.id is null "
             "order by kind <> 'code', file.path"
@@ -292,8 +294,8 @@ class IndexStore:
         return {row[0] for row in self._db.execute("select hash from revision")}
 
     def set_commit_ages(self, hashes: Sequence[bytes]) -> None:
-        """Sets which commits are the history of the current head, newest first; other commits are ignored in
-        searches."""
+        """Sets which commits are in the history of the current head, newest first; searches ignore all other
+        commits."""
         with self._db:
             self._db.execute("update revision set age=null where age is not null")
             self._db.executemany("update revision set age=? where hash=?", enumerate(hashes))

@@ -44,9 +44,10 @@ from tools.repomap.index.indexing_pool import (
 )
 
 _FILES_PER_COMMIT = 400
-"""Files per commit."""
+"""The number of files whose records are stored in one transaction."""
 _MAX_FILES_WITH_OUTLINES = 2000
-"""Of more files the words come first, since the outlines take long."""
+"""The maximum number of files that are indexed with their outlines at once; of more, the words are indexed first,
+because outlines take long."""
 _PATHS_PER_COMMIT = 2000
 _FILES_PER_STAT_CHECK = 50
 
@@ -57,11 +58,11 @@ class IndexProgress(msgspec.Struct, frozen=True, array_like=True):
 
 
 class IndexLocked(Exception):
-    """Another process builds this index."""
+    """Raised if another process is building this index."""
 
 
 class CannotWriteIndex(Exception):
-    """The reason in words for the user: disk full, no write permission."""
+    """Raised if the index cannot be written; the message is the reason in words for the user, such as a full disk."""
 
 
 @contextlib.contextmanager
@@ -102,14 +103,15 @@ def _open_or_recreate_index(path: Path) -> IndexStore:
 
 
 class IndexedFolder(msgspec.Struct, frozen=True):
-    """The folder to index, its hidden files, and the order."""
+    """A folder to index, with its hidden files and the order of indexing."""
 
     root: Path
     hidden_files: HiddenFiles = HiddenFiles()
     first_folder: str = ""
     """The session's folder, relative to the root; its files are indexed first."""
     max_files_at_once: int = 50_000
-    """For more files, all paths are indexed before any content, so that questions can be answered soon."""
+    """The maximum number of files that are indexed with their content at once; of more files, all paths are indexed
+    first, so that questions can be answered soon."""
     max_bytes_at_once: int = 500_000_000
 
 
@@ -118,12 +120,12 @@ class FolderSurvey(msgspec.Struct, frozen=True):
 
     listed_count: int
     is_listing_cut: bool
-    """Whether there are more files than are listed."""
+    """Whether the folder has more files than were listed."""
     removed_files: tuple[str, ...]
     changed_files: tuple[str, ...]
-    """New or changed files, in the order of indexing."""
+    """The new and changed files, in the order of indexing."""
     unindexed_files: tuple[str, ...] = ()
-    """In a large folder: files whose paths are not indexed either."""
+    """In a large folder, the new files of which not even the path is indexed."""
     unreadable_folders: tuple[str, ...] = ()
     """Folders that could not be listed."""
 
@@ -131,7 +133,7 @@ class FolderSurvey(msgspec.Struct, frozen=True):
 def survey_folder(
     store: IndexStore, folder: IndexedFolder, is_stopped: Callable[[], bool] = lambda: False
 ) -> FolderSurvey:
-    """Lists the folder again. Raises `SurveyStopped` when it is stopped."""
+    """Lists the folder's files and compares them with the index. Raises `SurveyStopped` when the caller stops it."""
     unreadable: list[str] = []
     hides = folder.hidden_files.matcher_for(folder.root)
     with ThreadPoolExecutor(1) as thread:  # ripgrep lists the files while the known ones are checked here
@@ -155,13 +157,14 @@ def survey_folder(
 
 
 class SurveyStopped(Exception):
-    """The folder is on a slow drive, so that there was no time to check all files."""
+    """Raised if checking the files for changes takes too long, as on a slow drive."""
 
 
 def survey_known_files(
     store: IndexStore, folder: IndexedFolder, is_stopped: Callable[[], bool] = lambda: False
 ) -> FolderSurvey:
-    """Checks only the indexed files for changes. Raises `SurveyStopped` when it is stopped."""
+    """Checks only the files in the index for changes. Raises `SurveyStopped` when the caller stops it or time is
+    over."""
     root, hides = folder.root, folder.hidden_files.matcher_for(folder.root)
     known = store.file_stamps()
     waiting = _find_changed_files(root, known.items(), is_stopped)
@@ -178,8 +181,8 @@ def survey_known_files(
 def restore_known_outlines(
     store: IndexStore, root: Path, found: FolderSurvey, is_stopped: Callable[[], bool] = lambda: False
 ) -> FolderSurvey:
-    """Restores the outlines of files that have an earlier content again, as after switching branches, without
-    mapping them."""
+    """Restores the outlines of files whose content is an earlier one again, as after switching branches, without
+    mapping these files."""
     known = store.paths_with_version(found.changed_files)
     states: list[tuple[str, bytes, FileStamp]] = []
     for path in (path for path in found.changed_files if path in known):
@@ -207,7 +210,7 @@ def _find_changed_files(
 
 
 def _sum_sizes_and_folder_times(root: Path, paths: Sequence[str]) -> tuple[int, dict[str, int]]:
-    """Returns the total size, and the latest modification time in each of their folders."""
+    """Returns the total size of the files, and for each folder the latest modification time of its files."""
     size, changed = 0, dict[str, int]()
     for path in paths:
         try:
@@ -221,7 +224,7 @@ def _sum_sizes_and_folder_times(root: Path, paths: Sequence[str]) -> tuple[int, 
 
 
 def _sort_in_build_order(paths: Sequence[str], changed: Mapping[str, int], begins_at: str) -> tuple[str, ...]:
-    """Sorts files of the session's folder first, then folders with recent changes."""
+    """Sorts files in the order of indexing: the session's folder first, then folders with recent changes."""
 
     def order(path: str) -> tuple[object, ...]:
         above = path.rpartition("/")[0]
@@ -239,8 +242,8 @@ def build_index(
     progress: Callable[[IndexProgress], None] = lambda progress: None,
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Indexes the files; returns False if stopped. Of many files only the words, which the ranking needs; their
-    outlines follow with `build_outlines`. Without a pool, and for few files, this process does the work."""
+    """Indexes the files; returns False if stopped. Of many files it indexes only the words, which the ranking
+    needs; `build_outlines` adds their outlines. Without a pool, and for few files, this process does the work."""
     root = folder.root
     try:
         if found is None:
@@ -287,8 +290,8 @@ def build_outlines(
     tell: Callable[[], None] = lambda: None,
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Makes the outlines that are missing; returns False if stopped. Until then answers make those that they
-    show. `tell` is called when more are stored."""
+    """Makes the missing outlines; returns False if stopped. Before that, answers make the outlines that they show
+    themselves. `tell` is called after each batch is stored."""
     waiting = store.files_without_outline()
     made = (
         _make_records_in_process(root, waiting, make_outline_record)
@@ -304,7 +307,7 @@ def build_outlines(
 def _store_records_in_batches(
     store: IndexStore, made: MadeRecords, is_stopped: Callable[[], bool], tell: Callable[[int], None]
 ) -> bool:
-    """Stores records in batches; returns False if stopped. What was made until then is stored."""
+    """Stores records in batches; returns False if stopped, and keeps the records made until then."""
     pending: list[FileRecord] = []
     done = 0
     for batch, asked in made:

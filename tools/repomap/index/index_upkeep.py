@@ -29,23 +29,24 @@ from tools.repomap.index.index_updates import (
 )
 
 DEFAULT_INDEX_WAIT_SECONDS = 0.2
-"""Seconds that an answer waits for work that is nearly done."""
+"""The number of seconds that an answer waits for indexing that is nearly done."""
 FOLDER_LISTING_TIMEOUT = DEFAULT_INDEX_WAIT_SECONDS
 _MAX_FILES_INDEXED_AT_ONCE = 60
-"""Number of changed files indexed before an answer; more are left to the builder."""
+"""The maximum number of changed files that are indexed before an answer; more are left to the builder."""
 _MAX_BYTES_INDEXED_AT_ONCE = 1_000_000
 _MAX_FILES_OF_SHORT_BUILD = 100
-"""Number of files that a builder can index within the patience; an answer does not wait for more."""
+"""The maximum number of files for whose indexing by the builder an answer waits."""
 _UNKNOWN_FILE_COUNT = sys.maxsize
 _CHANGE_CHECK_CACHE_SECONDS = 5.0
-"""Seconds for which the state of the folder is cached."""
+"""The number of seconds for which the result of a check for changes is reused."""
 _MAX_FILES_TO_STAT = 50_000
-"""With more files, an answer does not wait for a check of each: that takes a quarter of a second."""
+"""The maximum number of files that are checked one by one before an answer, which takes a quarter of a second."""
 _CHANGE_CHECK_TIMEOUT = 1.0
 _SLOW_DRIVE_CHECK_INTERVAL = 20.0
-"""A folder that cannot be checked in time, as on a network drive, is checked by the builder, at this interval."""
+"""The number of seconds between checks for changes on a slow drive, such as a network drive, where the builder
+makes them."""
 _NEW_FILES_CHECK_INTERVAL = 30.0
-"""Seconds between searches for new files, unless git changed something meanwhile."""
+"""The number of seconds between searches for new files, unless git changed something meanwhile."""
 
 
 class IndexUpkeep:
@@ -60,8 +61,8 @@ class IndexUpkeep:
         hides: Callable[[str], bool],
         heard: Callable[[], None],
     ) -> None:
-        """`home` returns the user's home if git may be asked for the history; `heard` is called from a thread on
-        progress."""
+        """Creates it without checking the folder. `home` returns the user's home if git may be asked for the
+        history; `heard` is called from a thread on progress."""
         self._index = index
         self._folder = folder
         self._home = home
@@ -75,7 +76,7 @@ class IndexUpkeep:
         self.last_checked_at = self._listed_at = self._was_slow_at = float("-inf")
         self._git_state: tuple[int, ...] = ()
         self._survey: FolderSurvey | None = None
-        """What the next builder has to do."""
+        """The survey of the folder that the next builder starts from; None if the builder has to make one."""
         self._problem_message = ""
 
     @property
@@ -126,7 +127,8 @@ class IndexUpkeep:
         return self._builder is not None and self._builder.is_running
 
     def build_progress(self, after: float = 0.0) -> tuple[int, int] | None:
-        """Returns done and total files, once the builder has been running for `after` seconds."""
+        """Returns the numbers of indexed and of all files, once the builder has been running for `after` seconds;
+        None before."""
         builder = self._builder
         if builder is None or not builder.is_running or not builder.report.total_files:
             return None
@@ -153,7 +155,7 @@ class IndexUpkeep:
         return missing or self._remaining_files()
 
     def _is_index_unlocked(self) -> bool:
-        """Returns whether no other process writes the index now."""
+        """Returns whether no other process is writing the index."""
         try:
             with open_index_for_writing(self._index):
                 return True
@@ -208,7 +210,9 @@ class IndexUpkeep:
             return False
 
     def _remaining_files(self) -> int | None:
-        """Checks known files each time, and searches for new ones seldom."""
+        """Indexes a few changed files at once and returns how many are left to the builder; None if there are none,
+        or if the index cannot be written. Known files are checked each time; new files are searched for only at
+        intervals."""
         folder = self._folder()
         git, now = read_git_head_state(folder.root), time.monotonic()
         is_listing = now - self._listed_at >= _NEW_FILES_CHECK_INTERVAL or git != self._git_state

@@ -26,31 +26,32 @@ from tools.repomap.index.file_records import (
 from tools.repomap.index.index_store import FileRecord
 
 _FILES_PER_TASK = 25
-"""Files per task."""
+"""The number of files that one task for a process of the pool contains."""
 MIN_POOL_FILES = 2 * _FILES_PER_TASK
-"""Fewer files are indexed sooner than processes have started."""
+"""The minimum number of files for which a pool is used; for fewer, starting processes takes longer than indexing."""
 _MAX_KILLED_PROCESSES = 100
 _MAX_POOL_PROCESSES = 4
 _RECORDS_DECODER = msgspec.msgpack.Decoder(list[FileRecord])
 
 MadeRecords = Generator[tuple[list[FileRecord], int]]
-"""Records, and how many files they were asked for."""
+"""Yields records, each time with the number of files that they were made from."""
 IndexBatch = Callable[[Path, Sequence[str]], bytes]
-"""Runs in a process of the pool; the result is packed, because pickling many small values takes seven times as long."""
+"""A function that runs in a process of the pool: makes the records of files, given the root and their paths, and
+returns them packed, because pickling many small values takes seven times as long."""
 
 
 def pack_complete_records(root: Path, paths: Sequence[str]) -> bytes:
-    """Makes complete records."""
+    """Makes the complete records of files (words and outlines) and returns them packed."""
     return _pack_records(root, paths, make_complete_record)
 
 
 def pack_word_records(root: Path, paths: Sequence[str]) -> bytes:
-    """Makes records without outlines."""
+    """Makes records of files with words and without outlines, and returns them packed."""
     return _pack_records(root, paths, make_word_record)
 
 
 def pack_outline_records(root: Path, paths: Sequence[str]) -> bytes:
-    """Makes records without words."""
+    """Makes records of files with outlines and without words, and returns them packed."""
     return _pack_records(root, paths, make_outline_record)
 
 
@@ -62,7 +63,7 @@ class IndexingPool:
     """The processes that index files for one builder. They start with the first task, and end with the pool."""
 
     def __init__(self, root: Path, processes: int | None = None) -> None:
-        """Uses as many processes as there are processors, up to four, unless `processes` says otherwise."""
+        """Prepares the pool. `processes` is its size; None means the number of processors, up to four."""
         self._root = root
         self._process_count = processes or min(_MAX_POOL_PROCESSES, os.cpu_count() or 2)
         self._running_executor: ProcessPoolExecutor | None = None
@@ -74,8 +75,8 @@ class IndexingPool:
         self._stop_processes(is_waited_for=not any(problem))
 
     def fork_workers(self) -> None:
-        """Starts the processes now, from this process with its modules, which halves their start. Only for a process
-        without threads that has no store open."""
+        """Starts the pool's processes now by forking this process, whose loaded modules they share, which halves
+        the time. Allowed only in a process without threads and without an open index."""
         if sys.platform == "linux":
             self._running_executor = self._start_pool("fork")
             self._running_executor.submit(int)  # the first task starts all processes

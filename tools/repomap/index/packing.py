@@ -1,7 +1,8 @@
 """Compresses the outlines in the index, quickly and small.
 
-Most files are small and compress badly by themselves, so a dictionary of common source text comes first. A
-change here invalidates every index (`store.VERSION`)."""
+Most files are small and compress badly by themselves, so a dictionary of common source text comes first. A change
+here invalidates every index (`index_store.INDEX_VERSION`).
+"""
 
 import zlib
 from collections.abc import Sequence

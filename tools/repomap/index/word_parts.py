@@ -1,7 +1,8 @@
 """Splits words and names into parts for search: `smoothSeries` becomes smooth, series, and itself.
 
 The same functions split sources, names, questions and commit messages; a change here invalidates every index
-(`store.VERSION`)."""
+(`index_store.INDEX_VERSION`).
+"""
 
 import re
 from collections import Counter
@@ -12,15 +13,16 @@ _IDENTIFIER_RUN_PATTERN = re.compile(r"\w+")
 _ASCII_SEPARATORS_TO_SPACES = {code: " " for code in range(128) if not re.match(r"\w", chr(code))}
 _CAMEL_CASE_PART_PATTERN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SCRIPTS_WITHOUT_SPACES = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-"""Scripts without spaces between words: two characters are as meaningful as a word."""
+"""Matches text of scripts without spaces between words, such as Chinese, where two characters mean as much as a
+word."""
 _SPACELESS_SCRIPT_PATTERN = re.compile(
     rf"[{_SCRIPTS_WITHOUT_SPACES}]+|[^\W\d_{_SCRIPTS_WITHOUT_SPACES}]*[^\W\d_a-zA-Z{_SCRIPTS_WITHOUT_SPACES}][^\W\d_{_SCRIPTS_WITHOUT_SPACES}]*|{_CAMEL_CASE_PART_PATTERN.pattern}"
 )
 _MIN_WORD_PART_CHARS = 2
 _MAX_WORD_PART_CHARS = 32
-"""Longer parts are data; a whole name may have twice that length."""
+"""The maximum length of a word part; longer ones are data. A whole name may have twice that length."""
 MAX_COUNT_PER_WORD = 6
-"""A word is counted at most this many times per file."""
+"""The maximum number of times that a word is counted in one file."""
 
 _STOP_WORD_TEXT = """
 about add added after all also and any are as at be been before being but by bug can cannot change changed changes

@@ -13,10 +13,10 @@ class PtyProgram(msgspec.Struct, frozen=True, kw_only=True):
     send_keys: Callable[[bytes], None]
     """Sends keys that the user pressed, encoded as a terminal would."""
     resize_terminal: Callable[[int, int], None]
-    """Sets columns and rows."""
+    """Sets the numbers of columns and rows of the program's terminal."""
     kill: Callable[[], None]
     is_started_by_user: bool = False
-    """Whether the user started it, and not the model."""
+    """Whether the user, and not the model, started the program."""
 
 
 class PtyView(Protocol):
@@ -28,12 +28,12 @@ class PtyView(Protocol):
         ...
 
     def feed(self, data: bytes) -> None:
-        """Receives raw output for a terminal emulator, in order. Called in the reading thread: the program waits
-        meanwhile."""
+        """Receives raw output for a terminal emulator, in order. Called in the reading thread; the program's output
+        waits until it returns."""
         ...
 
     def close(self) -> str:
-        """Closes the view when the command has ended. Returns the text on the terminal, with its scrollback."""
+        """Closes the view when the command has ended, and returns the text on the terminal with its scrollback."""
         ...
 
 

@@ -1,7 +1,8 @@
 """Takes a snapshot of the user's own shell for commands: aliases, functions and options of its start-up files.
 
-An interactive shell reads its start-up files and writes down what it has; its environment is not stored.
-Definitions with secrets are omitted. `start_up` has the scripts."""
+An interactive shell reads its start-up files and reports its definitions; its environment is not stored.
+Definitions with secrets are omitted. `startup_scripts` has the scripts that report.
+"""
 
 import asyncio
 import hashlib
@@ -37,7 +38,7 @@ from tools.workspace import Workspace
 SNAPSHOT_TIMEOUT: Final = 5.0
 MAX_SNAPSHOT_BYTES: Final = 512 * 1024
 _INTERRUPT_GRACE_SECONDS: Final = 1.0
-"""Seconds to write down what there is after the timeout."""
+"""The number of seconds that the shell gets after the timeout to report what it has defined so far."""
 _MAX_SNAPSHOT_AGE_DAYS: Final = 30
 _REPORT_FILE_NAME: Final = "said"
 _ASSIGNMENT_PATTERN: Final = late(r"\b([A-Za-z_]\w*)=((?:'[^']*'|\"[^\"]*\"|[^\s;&|'\"])+)")
@@ -48,16 +49,16 @@ _OPTION_PATTERN: Final = late(r"^(?:shopt -s|set -o|setopt) (\w+)$", re.MULTILIN
 class ShellSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     shell: str = ""
     file: str = ""
-    """The file that commands read first; empty if there is none."""
+    """The path of the file that commands read first; empty if there is no snapshot."""
     aliases: Mapping[str, str] = {}
     functions: Mapping[str, str] = {}
-    """Functions with their definitions."""
+    """The names of the shell functions, each with its definition."""
     options: tuple[str, ...] = ()
-    """Enabled options."""
+    """The names of the enabled shell options."""
     taken_at: float = 0.0
     """Time of the snapshot, in seconds since the epoch."""
     problem: str = ""
-    """Why the snapshot is empty or incomplete."""
+    """The reason why the snapshot is empty or incomplete; empty if it is complete."""
 
 
 class UserShell:
@@ -65,7 +66,8 @@ class UserShell:
     until it is taken again."""
 
     def __init__(self, folder: Path, home: Path) -> None:
-        """`folder` stores snapshots by their content, so that sessions with the same one share a file."""
+        """Creates it without a snapshot. `folder` stores snapshots by a hash of their content, so that sessions
+        with equal ones share a file."""
         self._folder = folder
         self._home = home
         self._tasks: dict[str, asyncio.Task[ShellSnapshot]] = {}
@@ -157,7 +159,7 @@ class UserShell:
 
 
 def _create_startup_folder(private_folder: Callable[[str], Path], name: str) -> str:
-    """Creates a folder with files that replace a shell's start-up files and make it report what it has."""
+    """Creates a folder with files that replace a shell's start-up files and make the shell report its definitions."""
     folder = str(private_folder("shell"))
     for file, text in STARTUP_FILES[name].items():
         Path(folder, file).write_text(text, encoding="utf-8")

@@ -1,8 +1,10 @@
-"""Scripts that make the user's bash or zsh report what its start-up files defined, even if these files end the shell.
+"""Scripts that make the user's bash or zsh report what its start-up files defined, even if these files end the
+shell.
 
-Each script replaces the start-up files, prepares itself, and then reads them. It writes its report to
-`$BAYOU_OWN_SHELL`: when they are done; when they end the shell by `exit`, `exec` of another program or a failure
-under `set -e`; and when bayou sends USR1 after a timeout. `REPORT_END_MARK` marks a complete report."""
+Each script replaces the start-up files and then reads the user's. It writes its report to `$BAYOU_OWN_SHELL` when
+they have been read, when they end the shell (by `exit`, by `exec` of another program, or by a failure under `set
+-e`), and when bayou sends USR1 after a timeout. `REPORT_END_MARK` marks a complete report.
+"""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,4 +1,5 @@
-"""Maps each `api` to its adapter. Adapters are imported at their first use; the last registration wins."""
+"""Maps each `api` to the adapter that speaks it. Adapters are imported at their first use; of several registrations
+for one API, the last applies."""
 
 import asyncio
 import sys
@@ -61,7 +62,7 @@ class AdapterRegistry:
         self._add_registration(api, _AdapterRegistration(owner=owner, adapter=adapter))
 
     def remove_adapters_of(self, owner: str) -> None:
-        """Removes the registrations of `owner`; the registrations that they covered apply again."""
+        """Removes the adapters that `owner` registered; adapters registered earlier for the same APIs apply again."""
         for api, registrations in list(self._registrations_by_api.items()):
             kept = [entry for entry in registrations if entry.owner != owner]
             if kept:
@@ -75,7 +76,8 @@ class AdapterRegistry:
     def stream_answer(
         self, model: Model, context: RequestContext, options: StreamOptions, *, message_id: str | None = None
     ) -> AssistantStream:
-        """Sends a request to `model`. Returns at once; each failure becomes the stream's terminal event."""
+        """Sends a request to `model` and returns its stream at once; each failure becomes the stream's terminal
+        event."""
         _connection_users_by_loop.setdefault(asyncio.get_running_loop(), weakref.WeakSet()).add(self)
         stream = AssistantStream(
             model,
@@ -123,7 +125,7 @@ class AdapterRegistry:
             preload_sender_modules(model)
 
     def for_helper(self) -> "AdapterRegistry":
-        """Returns a registry with the same adapters for the session of a helper."""
+        """Returns a registry with the same adapters, for the session of a helper agent."""
         registry = AdapterRegistry()
         registry._registrations_by_api = self._registrations_by_api
         return registry

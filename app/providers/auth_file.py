@@ -27,7 +27,7 @@ class AuthFile:
         self.path = agent_dir / "auth.json"
         self.read_error: str | None = None
         self.permission_notice: str | None = None
-        """A notice that other users could read the file until its mode was restricted."""
+        """A notice that other users could read the file until its mode was restricted; None if they could not."""
         self.entries = ReloadedFile(self.path, self._read_entries)
         """The stored credentials by provider; none when the file is missing or broken (`fault` says why)."""
 

@@ -32,26 +32,28 @@ _OAUTH_HEADERS = {"Anthropic-Beta": "oauth-2025-04-20"}
 
 
 class _ExtensionKey(msgspec.Struct, frozen=True, kw_only=True):
-    """An extension's settings for a provider's key."""
+    """The key that an extension set for a provider, with its settings."""
 
     owner: str
     key: str | None
     headers: Mapping[str, str]
     is_bearer: bool
     is_for_own_address: bool
-    """The extension gave the key together with an address."""
+    """Whether the extension gave the key together with a server address, so that the key must go only there."""
 
 
 def is_key_too_short(key: str) -> bool:
-    """Says whether a key is probably cut; `$NAME` and `!command` are not keys."""
+    """Says whether a typed key is so short that it was probably cut off; `$NAME` and `!command` do not count as
+    keys."""
     return len(key) < _MIN_KEY_CHARS and not key.startswith(("$", "!"))
 
 
 def _key_for_address(
     provider: str, extension_key: _ExtensionKey | None, own: ProviderAccess
 ) -> tuple[str, CredentialSource, bool] | None:
-    """Returns the key that came with another address for one of bayou's built-in providers, its source, and
-    whether it is a bearer token. Stored keys and the environment's are for the provider's usual address."""
+    """Returns the key that was given together with another address for a built-in provider, its source, and whether
+    it is a bearer token; None if there is none. Stored keys and those of the environment are only for the
+    provider's usual address."""
     if provider not in KNOWN_PROVIDERS:
         return None
     if extension_key is not None and extension_key.is_for_own_address and extension_key.key:
@@ -129,7 +131,7 @@ class Credentials:
         return self.credential_source_of(provider) is not None
 
     def credential_source_of(self, provider: str) -> CredentialSource | None:
-        """Returns which source the credential would come from."""
+        """Returns the source from which a provider's credential would come; None if it has none."""
         if provider in self._command_line_keys:
             return "run"
         if (

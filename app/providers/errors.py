@@ -1,7 +1,8 @@
-"""The exception of failed requests with the server's details, and the extraction of plain sentences from
-error bodies.
+"""The exception of failed requests with the server's details, and the extraction of plain sentences from error
+bodies.
 
-`classify_failure` decides what a failure means for the next step (retry, compact, give up)."""
+`failure_kinds` decides what a failure means for the next step (retry, compact, give up).
+"""
 
 import re
 import time
@@ -37,7 +38,7 @@ class ProviderError(Exception):
         self.status = status
         self.retry_after_ms = retry_after_ms
         self.error_type = kind
-        """The server's error type (`rate_limit_error`), or one of bayou's (`timeout`, `connection`)."""
+        """The server's error type (such as `rate_limit_error`), or one of bayou's (`timeout`, `connection`)."""
 
     def without_secrets(self, secrets: Iterable[str]) -> "ProviderError":
         """Returns the error with all secrets masked, in case the server repeated a key in any spelling."""
@@ -151,7 +152,7 @@ def read_retry_after_ms(headers: Mapping[str, str]) -> int | None:
 
 
 def _read_server_time(headers: Mapping[str, str]) -> float:
-    """Returns the server's time from the response, or this machine's if the response has none."""
+    """Returns the server's time from the response's `date` header, or this machine's time if the header is missing."""
     import email.utils  # noqa: PLC0415  (as above)
 
     try:
@@ -197,7 +198,8 @@ _SENTENCE_BY_STATUS = {
 
 
 def prefix_error_type(text: str, kind: str | None) -> str:
-    """Puts the server's error type before the sentence, unless the sentence contains it."""
+    """Returns the error sentence with the server's error type before it, unless the sentence already contains the
+    type."""
     if not kind or kind in text:
         return text
     return f"{kind}: {text}" if text else kind

@@ -25,11 +25,11 @@ class AnswerFailure(msgspec.Struct, frozen=True, kw_only=True):
     is_context_overflow: bool = False
     is_retryable: bool = False
     retry_after_ms: int | None = None
-    """How long the server asked to wait."""
+    """The time in milliseconds that the server asked to wait before a retry; None if it did not."""
 
 
 NamedPatterns = tuple[tuple[str, str], ...]
-"""Names and regular expressions, which are compiled when the first failure is classified."""
+"""Pairs of a name and a regular expression, which is compiled when the first failure is classified."""
 
 
 def _named_patterns(*rows: tuple[str, str]) -> NamedPatterns:
@@ -180,7 +180,8 @@ _RETRY_WAIT_PATTERNS = (
 
 
 def classify_failure(message: AssistantMessage, model: Model | None = None) -> AnswerFailure:
-    """Returns why `message` failed; the kind is `none` if it did not fail."""
+    """Returns the classification of the failure of an answer (`message`): its kind, and whether and when to retry.
+    The kind is `none` if the answer did not fail."""
     if message.stop_reason == "aborted":
         return AnswerFailure(kind="aborted")
     if message.stop_reason != "error":

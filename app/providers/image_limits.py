@@ -67,7 +67,7 @@ def _images_of(message: ProviderMessage) -> list[Image]:
 
 
 def _replace_first_images(message: ProviderMessage, count: int) -> ProviderMessage:
-    """Replaces the first `count` images of a message by a text."""
+    """Returns the messages with their first `count` images replaced by a text."""
     if not count or isinstance(message, AssistantMessage) or isinstance(message.content, str):
         return message
     blocks = list(message.content)
@@ -87,15 +87,16 @@ _MessageWithImages = UserMessage | ToolResultMessage | CustomMessage
 
 
 class RequestImages:
-    """Replaces images by a short text: all of them while `images.blockImages` is on, else those that providers reject,
-    since one of them would make every later request of the session fail. Prompts and bayou's own tools check theirs
-    before; those of session files, extensions and clients are found here.
+    """Replaces images in requests by a short text: all while `images.blockImages` is on, otherwise those that
+    providers reject, because one of them would make every later request of the session fail.
 
-    The same message always becomes the same one, so that requests begin alike."""
+    Prompts and bayou's own tools check images earlier; this finds those of session files, extensions and clients. A
+    message always gets the same replacement, so that requests keep the same beginning.
+    """
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, bool], tuple[Message, Message]] = {}
-        """Each message with images, by its id and whether images are blocked, and what is sent of it."""
+        """The messages to send, cached by the id of each message with images and by whether images are blocked."""
 
     def sendable(self, messages: Sequence[Message], *, are_blocked: bool) -> Sequence[Message]:
         """Returns the messages as they are sent: the same sequence if all images may be sent."""

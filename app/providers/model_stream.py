@@ -36,33 +36,33 @@ class Credential(msgspec.Struct, frozen=True, kw_only=True):
     is_bearer: bool = False
     headers: Mapping[str, str] = {}
     env: Mapping[str, str] = {}
-    """Settings that came with a stored key (region, resource name)."""
+    """Settings that were stored with the key or come from the environment, such as region and resource name."""
 
     def __repr__(self) -> str:
         return "Credential(…)"
 
 
 EventCallback = Callable[[str, bytes], Awaitable[None]]
-"""Receives one raw event of a response: its name, if the format has names, and its data."""
+"""A callback that receives one raw event of a response: its name, if the format has names, and its data."""
 
 
 PayloadCallback = Callable[[dict[str, Any], Model], Awaitable[dict[str, Any] | None]]
-"""Receives a request's payload and may return a replacement."""
+"""A callback that receives a request's payload and model, and returns a replacement for the payload or None."""
 
 
 class RequestHooks(msgspec.Struct, frozen=True, kw_only=True):
     """Callbacks around one HTTP request, for observing and changing it."""
 
     on_request_payload: Callable[[dict[str, Any]], Awaitable[dict[str, Any] | None]] | None = None
-    """May replace the payload."""
+    """A callback that receives the request's payload and may return a replacement."""
     on_request_headers: Callable[[dict[str, str | None]], Awaitable[None]] | None = None
-    """May change the request headers in place; None suppresses one."""
+    """A callback that may change the request's headers in place; the value None removes a header."""
     on_response_headers: Callable[[int, Mapping[str, str]], Awaitable[None]] | None = None
-    """Receives status and headers of the response before its body is read."""
+    """A callback that receives status and headers of the response before its body is read."""
     on_raw_event: EventCallback | None = None
     on_flow_state_changed: Callable[[str, float], None] | None = None
-    """Receives, for display, `waiting` (no event yet) or `stalled` (no further event) with the seconds
-    left until the timeout, then `flowing` when events arrive again."""
+    """A callback for the display of silence: receives `waiting` (no event yet) or `stalled` (no further event) with
+    the seconds until the timeout, then `flowing` when events arrive again."""
 
 
 class StreamOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +74,7 @@ class StreamOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int | None = None
     temperature: float | None = None
     session_id: str | None = None
-    """Groups requests for the provider's prompt cache."""
+    """The id by which the provider groups requests for its prompt cache."""
     is_long_cache: bool = False
     use_cache: bool = True
     headers: Mapping[str, str] = {}
@@ -82,23 +82,24 @@ class StreamOptions(msgspec.Struct, frozen=True, kw_only=True):
     ca_bundle: str | None = None
     """A file with certificates to trust besides the usual ones."""
     sampling: Mapping[str, Any] = {}
-    """Further request fields, sent as they are."""
+    """Further fields (such as temperature) that the request sends unchanged."""
     tool_choice: Literal["auto", "any", "none"] | None = None
     searches_web: bool = False
-    """Gives the model its provider's own tool for searching the web."""
+    """Whether the model gets its provider's own tool for searching the web."""
     first_event_seconds: float = 300.0
     idle_seconds: float = 300.0
     delta_interval_seconds: float = DELTA_INTERVAL_SECONDS
-    """Joins deltas of a block that arrive within this time into one event; 0 passes each delta on."""
+    """The time in seconds within which deltas of a block are joined into one event; 0 passes each delta on."""
     is_person_reading: bool = False
-    """Says that a person reads the answer as it arrives; offline models then send at a readable pace."""
+    """Whether a person reads the answer as it arrives; offline models then send at a readable pace."""
     hooks: RequestHooks = RequestHooks()
     request_cache: RequestCache | None = None
-    """The encoded messages of earlier requests of the session."""
+    """The cache of encoded messages of the session's earlier requests."""
 
 
 StreamProducer = Callable[["AssistantStream"], Awaitable[None]]
-"""The body of an adapter: reads the response, updates the draft and emits events until the response ends."""
+"""The body of an adapter: a function that reads the response, updates the draft and emits events until the response
+ends."""
 
 
 class PartialAnswer(msgspec.Struct, kw_only=True):
@@ -136,7 +137,8 @@ class AssistantStream:
     ) -> None:
         self.draft = PartialAnswer()
         self.before_snapshot: Callable[[bool], None] | None = None
-        """Called before a snapshot of the draft; its argument says whether the snapshot is the last."""
+        """A function that is called before a snapshot of the draft, to copy open blocks into it; its argument says
+        whether the snapshot is the last."""
         self._model = model
         self._message_id = message_id
         self._timestamp = timestamp
@@ -155,7 +157,7 @@ class AssistantStream:
             )
 
     def start_producer(self, produce: StreamProducer) -> "AssistantStream":
-        """Starts the adapter's body; returns itself."""
+        """Starts the adapter's body as a task, and returns the stream itself."""
         if self._final_message.done():
             return self
         self._events.put_event(StreamStart())
@@ -311,8 +313,8 @@ def server_value_to_text(said: Any) -> str | None:
 
 
 Adapter = Callable[[Model, RequestContext, StreamOptions, AssistantStream], Awaitable[None]]
-"""Serves one `api`: reads the response into the stream. An exception that it raises becomes the stream's
-error event."""
+"""The type of an adapter, which serves one or more `api`s: reads the response into the stream. An exception that it
+raises becomes the stream's error event."""
 
 
 def serves_apis(*apis: str) -> Callable[[Adapter], Adapter]:

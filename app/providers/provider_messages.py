@@ -19,12 +19,12 @@ from app.values.messages import (
 )
 
 ProviderMessage = UserMessage | AssistantMessage | ToolResultMessage
-"""The message types that providers know."""
+"""The types of messages that providers accept."""
 
 
 def to_provider_messages(messages: Sequence[Message]) -> list[ProviderMessage]:
-    """Converts messages for a provider. System messages are left out: their content is in the context's
-    prompt and tools."""
+    """Converts messages of a session to those that providers accept. System messages are omitted, because the
+    context's prompt and tools have their content."""
     sent: list[ProviderMessage] = []
     for message in messages:
         match message:

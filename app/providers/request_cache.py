@@ -1,8 +1,9 @@
-"""Keeps the encoded messages of a conversation between requests, so that the cost of a turn does not grow
-with the conversation and repeated messages have the same bytes.
+"""Keeps the encoded messages of a conversation between requests, so that the cost of a turn does not grow with the
+conversation and repeated messages have the same bytes.
 
-The messages before the last answer are settled: they no longer change. A cache belongs to one model in one
-session."""
+The messages before the last answer no longer change; they are called settled. A cache belongs to one model in one
+session.
+"""
 
 from collections.abc import Callable, Sequence
 from operator import is_
@@ -18,28 +19,28 @@ EncodeMessages = Callable[[Sequence[ProviderMessage], int], list[dict[str, Any]]
 """An adapter's encoder: turns messages into JSON objects, given the number of messages before them."""
 
 PayloadPart = bytes | dict[str, Any]
-"""The JSON of consecutive messages, each with a comma after it; or one message as data."""
+"""The JSON of consecutive messages, each followed by a comma; or one message that is not encoded yet."""
 _MAX_CACHED_MESSAGE_BYTES = 256 * 1024
-"""A message whose JSON is this large (images) is encoded for each request instead of being held in memory
-twice."""
+"""The maximum size of a cached message's JSON; a larger message, such as one with images, is encoded for each
+request and not held in memory twice."""
 _MAX_CACHED_PART_BYTES = 512 * 1024
-"""A part of this size is closed: later messages start a new part, and requests reuse the closed one
-without a copy."""
+"""The size at which a part is closed: later messages start a new part, and requests reuse the closed one without a
+copy."""
 
 
 class CachedPrefix:
-    """The settled beginning of a conversation, encoded for one model."""
+    """The beginning of a conversation that no longer changes, encoded for one model."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self.source_messages: list[Message] = []
         """The original messages, by which later requests recognise the prefix."""
         self.call_ids: Any = None
-        """The ids that tool calls were given."""
+        """The ids that the conversation's tool calls were given for this format."""
         self.message_count = 0
         self.stats = MessageStats()
         self.conversation_token: object = None
-        """The stretch of the request that last used the prefix."""
+        """The token of the conversation whose request last used the prefix (see `RequestCache`)."""
         self._complete_parts: list[PayloadPart] = []
         self._open_part = bytearray()
 
@@ -105,23 +106,24 @@ class MessageStats:
 
 
 class RequestCache:
-    """The cached prefixes of a session: for each wire format the conversation of the latest request."""
+    """The cached prefixes of a session: for each API the prefix of the latest request."""
 
     def __init__(self, stretch: object = None) -> None:
         self._prefix_by_api: dict[str, CachedPrefix] = {}
         self.conversation_token = stretch
-        """Requests of the same stretch begin with the same messages, so that these need no comparison with the
-        cached ones. None: the messages are compared."""
+        """A token that all requests of one unchanged conversation share: they begin with the same messages, which
+        need no comparison with the cached ones. None: the messages are compared."""
 
     def for_conversation(self, stretch: object) -> "RequestCache":
-        """Returns a cache with the same prefixes for requests of another stretch."""
+        """Returns a cache that shares the prefixes, for requests with another conversation token."""
         same = RequestCache(stretch)
         same._prefix_by_api = self._prefix_by_api
         return same
 
     def take_prefix(self, messages: Sequence[Message], model: Model) -> CachedPrefix:
-        """Takes the cached prefix that these messages begin with out of the cache. Only a request that
-        completes puts it back (`put_back_prefix`), so that a half-finished prefix is never reused."""
+        """Removes the prefix with which these messages begin from the cache and returns it, or a new empty one.
+        Only a request that completes puts it back (`put_back_prefix`), so that a half-finished prefix is never
+        reused."""
         settled = self._prefix_by_api.pop(model.api, None)
         if settled is None or settled.model != model or not self._is_prefix_of(settled, messages):
             settled = CachedPrefix(model)
@@ -140,7 +142,7 @@ class RequestCache:
 
 
 class MessageListParts:
-    """A request's message list, made of cached parts and new messages."""
+    """The message list of a request: cached parts and new messages."""
 
     def __init__(
         self, head: list[dict[str, Any]], kept: list[PayloadPart], tail: list[dict[str, Any]]
@@ -150,7 +152,7 @@ class MessageListParts:
         self.new_messages = tail
 
     def encoded_parts(self) -> list[bytes]:
-        """Returns the list's JSON in parts; the cached ones may be megabytes and are not copied."""
+        """Returns the JSON of the message list in parts; the cached parts may be megabytes and are not copied."""
         out = [b"["]
         for part in (*self.first_messages, *self._cached_parts, *self.new_messages):
             out += (part,) if isinstance(part, bytes) else (encode_json(part), b",")
@@ -160,7 +162,7 @@ class MessageListParts:
         return out
 
     def to_messages(self) -> list[dict[str, Any]]:
-        """Returns the list as data, for hooks that change it."""
+        """Returns the message list as decoded data, for hooks that change it."""
         out = list(self.first_messages)
         for piece in self._cached_parts:
             out += [piece] if isinstance(piece, dict) else decode_json(b"[%b]" % piece[:-1])

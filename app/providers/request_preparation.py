@@ -24,7 +24,7 @@ from app.values.models import Model
 from tools.patterns import late
 
 CallIdConverter = Callable[[str], str]
-"""Converts a tool-call id to the form that the target's format accepts."""
+"""A function that converts a tool-call id to the form that the target's format accepts."""
 
 MISSING_RESULT_TEXT = "No result provided"
 NO_OUTPUT_TEXT = "(no output)"
@@ -39,14 +39,14 @@ class PreparedRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     system_prompt: str
     messages: tuple[ProviderMessage, ...]
-    """All messages; with `settled`, only those behind the cached prefix."""
+    """The messages to encode; with a cached prefix, only those behind it."""
     tools: tuple[ToolDeclaration, ...]
     stats: MessageStats
-    """Counts over all messages, the settled ones included."""
+    """Counts over all messages, including those of the cached prefix."""
     cached_prefix: CachedPrefix | None = None
-    """The prefix that is already encoded."""
+    """The beginning of the conversation that is already encoded; None without a cache."""
     messages_to_cache: tuple[ProviderMessage, ...] = ()
-    """Messages that have become settled since the last request."""
+    """Messages that no longer change since the last request, and are now added to the cached prefix."""
     request_cache: RequestCache | None = None
 
     @property
@@ -65,8 +65,8 @@ class PreparedRequest(msgspec.Struct, frozen=True, kw_only=True):
 def prepare_request(
     context: RequestContext, model: Model, rule: CallIdConverter = str, *, kept: RequestCache | None = None
 ) -> PreparedRequest:
-    """Prepares the context for `model`: see docs/providers.md. With `kept`, only messages newer than the last
-    request are processed."""
+    """Converts the conversation to one that `model` accepts (see docs/providers.md). With the cache `kept`, only
+    messages newer than the last request are processed."""
     settled = kept.take_prefix(context.messages, model) if kept is not None else CachedPrefix(model)
     usable, places = _to_usable_messages(context.messages, len(settled.source_messages))
     if kept is None or (model.input_limits and (settled.stats.images or any(map(has_image, usable)))):
@@ -98,7 +98,7 @@ def prepare_request(
 def encode_messages(
     prepared: PreparedRequest, head: list[dict[str, Any]], spell: EncodeMessages
 ) -> "list[dict[str, Any]] | MessageListParts":
-    """Returns the messages in an adapter's JSON after `head`; the settled ones come from the cache."""
+    """Returns the messages as an adapter's JSON, behind `head`; the unchanged beginning comes from the cache."""
     settled, kept = prepared.cached_prefix, prepared.request_cache
     if settled is None or kept is None:
         return [*head, *spell(prepared.messages, 0)]
@@ -145,7 +145,7 @@ def _last_answer_index(messages: Sequence[ProviderMessage]) -> int:
 
 
 def _has_content(message: ProviderMessage) -> bool:
-    """Says whether a message has content that is not blank; blank messages are not sent."""
+    """Says whether a message has content that is not blank; other messages are not sent."""
     if isinstance(message.content, str):
         return bool(message.content.strip())
     return any(
@@ -211,7 +211,7 @@ _INVALID_CALL_ID_CHARACTERS_PATTERN = late(r"[^A-Za-z0-9_-]")
 
 
 class _CallIdMap:
-    """Maps tool-call ids of a conversation to the target's form and keeps them distinct."""
+    """Converts the tool-call ids of a conversation to the target's form and keeps them distinct."""
 
     def __init__(self, rule: CallIdConverter, before: "_CallIdMap | None" = None) -> None:
         self._convert_call_id = rule
@@ -226,8 +226,8 @@ class _CallIdMap:
         return _CallIdMap(self._convert_call_id, self)
 
     def assign_new_id(self, call_id: str) -> str:
-        """Returns a new id for a new call. A later call may reuse an id, because servers without ids count
-        from zero."""
+        """Returns the converted id for a new call. The original id may occur again in a later call, because servers
+        without ids count from zero."""
         given = self._convert_call_id(call_id)
         attempt = self._attempts_by_id.get(call_id) or (
             self._earlier_map._attempts_by_id.get(call_id, 0) if self._earlier_map else 0

@@ -34,17 +34,18 @@ class ScriptedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     blocks: tuple[AssistantContent, ...] = ()
     stop: StopReason | None = None
-    """None: `toolUse` if there are calls, else `stop`."""
+    """The reason why the answer stops; None means `toolUse` if it has calls, otherwise `stop`."""
     error: str | None = None
-    """Fails with this text, after the blocks."""
+    """The text of an error with which the response ends after its blocks; None: it does not fail."""
     breaks_after: int | None = None
-    """Ends with `error`, or a default text, after so many pieces."""
+    """The number of pieces after which the response breaks off with `error`, or with a default text; None: it is
+    complete."""
     status: int = 200
     headers: Mapping[str, str] = {}
     delay_headers: float = 0.0
-    """Seconds until the response's headers arrive."""
+    """The number of seconds until the response's headers arrive."""
     gate: asyncio.Event | None = None
-    """The response sends its blocks but does not end until this event is set."""
+    """An event that the response waits for after its blocks, before it ends."""
 
     def __add__(self, other: "ScriptedAnswer") -> "ScriptedAnswer":
         return msgspec.structs.replace(other, blocks=self.blocks + other.blocks)
@@ -57,7 +58,8 @@ QueuedResponse = (
 
 
 def say(text: str, **ending: Any) -> ScriptedAnswer:
-    """A text answer; `ending` sets fields of `ScriptedAnswer`: `say("half a sen", stop="length")`."""
+    """Returns a scripted answer of text; `ending` sets fields of `ScriptedAnswer`: `say("half a sen",
+    stop="length")`."""
     return ScriptedAnswer(blocks=(Text(text=text),), **ending)
 
 
@@ -66,12 +68,12 @@ def think(text: str) -> ScriptedAnswer:
 
 
 def call(name: str, /, call_id: str = "", **arguments: Any) -> ScriptedAnswer:
-    """An answer with one tool call; `+` joins calls into one answer with several."""
+    """Returns a scripted answer with one tool call; `+` joins calls into one answer with several."""
     return ScriptedAnswer(blocks=(ToolCall(id=call_id, name=name, arguments=arguments),))
 
 
 def fail(text: str, status: int = 500, **ending: Any) -> ScriptedAnswer:
-    """An error response. For a stream that fails half-way use `say("…", error="…", breaks_after=3)`."""
+    """Returns a scripted error response. For a stream that fails half-way use `say("…", error="…", breaks_after=3)`."""
     return ScriptedAnswer(error=text, status=status, **ending)
 
 
@@ -91,7 +93,7 @@ class ScriptedModel:
     ) -> None:
         self.responses: list[QueuedResponse] = list(responses)
         self.received_contexts: list[RequestContext] = []
-        """The requests received, in order."""
+        """The contexts of the requests that the model received, in order."""
         self.model = Model(
             id="script",
             name="Scripted model",
@@ -102,7 +104,7 @@ class ScriptedModel:
             context_window=context_window,
         )
         self._next_piece_length = random_piece_lengths(random.Random(seed), *piece)
-        """The length of the next piece: random, between the two numbers of `piece`."""
+        """Returns the length of the next piece to send: a random number between the two of `piece`."""
         self._tokens_per_second = tokens_per_second
         self._request_count = 0
         self._last_prompt = b""
@@ -151,7 +153,7 @@ class ScriptedModel:
         return response if isinstance(response, ScriptedAnswer) else _answer_from_message(response)
 
     async def _send_blocks(self, answer: ScriptedAnswer, stream: AssistantStream) -> ScriptedAnswer:
-        """Sends the blocks; returns the answer with its actual end."""
+        """Sends the blocks of a scripted answer in pieces, and returns the answer with its actual end."""
         sender = PacedSender(
             stream,
             next_piece_length=self._next_piece_length,
@@ -171,8 +173,8 @@ class ScriptedModel:
         return block
 
     def usage(self, context: RequestContext) -> Usage:
-        """Counts the tokens like a cache that remembers the last prompt: the common beginning is a cache
-        read."""
+        """Returns the token usage of a request as with a provider that caches the last prompt: the common beginning
+        counts as read from the cache."""
         prompt = context.system_prompt.encode("utf-8", "replace")
         prompt += b"".join(encode(value) for value in (*context.tools, *context.messages))
         common = common_prefix_length(self._last_prompt, prompt)

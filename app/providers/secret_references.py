@@ -14,11 +14,11 @@ _COMMAND_TIMEOUT_SECONDS = 60.0
 
 
 class CredentialError(UserError):
-    """A credential that is not available. The message names the provider and the next step, never the secret."""
+    """Raised if a credential is not available. The message names the provider and the next step, never the secret."""
 
 
 def parse_variable_name(value: str) -> str | None:
-    """Returns the variable's name if the whole value is one variable."""
+    """Returns the name of the environment variable if the whole value stands for one (`$NAME`); None otherwise."""
     match = _VARIABLE_PATTERN.fullmatch(value)
     return (match[1] or match[2]) if match else None
 
@@ -45,7 +45,7 @@ class SecretResolver:
         self._command_locks: dict[str, asyncio.Lock] = {}
 
     async def resolve_secret(self, value: str, *, what: str) -> str:
-        """Returns the secret. Errors name its purpose, `what`. Raises `CredentialError`."""
+        """Returns the secret that a value stands for. `what` is its purpose, for errors. Raises `CredentialError`."""
         if value.startswith("!"):
             return await self._command_output(value[1:].strip(), what)
         name = parse_variable_name(value)

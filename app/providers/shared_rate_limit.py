@@ -12,12 +12,13 @@ from app.providers.errors import read_retry_after_ms
 from tools.files.atomic_replacement import replace_atomically
 
 RATE_LIMIT_FOLDER_VARIABLE = "BAYOU_RATE_LIMIT_DIR"
-"""Names the common folder to the processes of a batch."""
+"""The environment variable by which a batch tells its processes the common folder."""
 _MAX_SHARED_PAUSE_SECONDS = 600.0
-"""A longer wait is a quota, which each process reports by itself."""
+"""The maximum number of seconds of a shared pause; a longer wait means a used-up quota, which each process reports
+by itself."""
 _PAUSE_CHECK_SECONDS = 1.0
 _PAUSE_JITTER_SHARE = 0.1
-"""Share of the wait over which the processes spread when it ends, at most one second."""
+"""The share of the pause over which the processes spread their next requests, at most one second."""
 
 
 class SharedRateLimit:
@@ -43,7 +44,7 @@ class SharedRateLimit:
             await asyncio.sleep(random.random() * min(1.0, waited * _PAUSE_JITTER_SHARE))
 
     def record_response(self, provider: str, status: int, headers: Mapping[str, str]) -> None:
-        """Records a response: a 429 with a retry time makes the other processes wait too."""
+        """Records the response of a request: a 429 with a retry time makes the other processes wait too."""
         milliseconds = read_retry_after_ms(headers) if status == 429 else None
         if milliseconds is None or milliseconds / 1000 > _MAX_SHARED_PAUSE_SECONDS:
             return

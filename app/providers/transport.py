@@ -22,7 +22,8 @@ from app.values.models import Model
 from app.version import VERSION
 
 _MIN_SEPARATE_PART_BYTES = 128 * 1024
-"""Smaller parts are joined, because each part is a separate write."""
+"""The minimum size of a part of a body that is written separately; smaller ones are joined, because each part is a
+separate write."""
 
 
 class RequestBody:
@@ -60,7 +61,7 @@ def _join_small_parts(parts: Iterable[bytes]) -> Iterator[bytes]:
 USER_AGENT = f"bayou/{VERSION} ({sys.platform}; python/{platform.python_version()}; {platform.machine()})"
 _MAX_QUOTED_BODY_BYTES = 8_192
 _IGNORED_LEADING_BYTES = b"\xef\xbb\xbf \t\r\n\v\f"
-"""Bytes before the content that say nothing about its type."""
+"""The bytes before the content (white space, byte order mark) that say nothing about its type."""
 _SSE_LINE_STARTS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
@@ -74,7 +75,7 @@ class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
     query: Mapping[str, str] = {}
     method: str = "POST"
     is_body_secret: bool = False
-    """The body is a credential, so redirects to another server are not followed."""
+    """Whether the body contains a credential, so that redirects to another server are not followed."""
 
     @property
     def url(self) -> str:
@@ -94,20 +95,20 @@ class ServerResponse(Protocol):
 
 
 Sender = Callable[[HttpRequest, StreamOptions], AbstractAsyncContextManager[ServerResponse]]
-"""Opens the request; raises `ProviderError` for an error status or an unreachable server. Leaving the
-context closes the connection if its response was not read to the end."""
+"""A function that opens the response to a request. It raises `ProviderError` for an error status or an unreachable
+server. Leaving the context closes the connection if the response was not read to the end."""
 
 
 class EventReader(Protocol):
-    """Decodes the events of a wire format and writes blocks. Pure, without network."""
+    """The interface of a decoder for the events of a wire format, which writes blocks. Implementations do no I/O."""
 
     has_ended: bool
-    """True after the terminal event; later events are ignored."""
+    """Whether the terminal event has been read; later events are ignored."""
 
     def read_event(self, event: str, data: bytes) -> None: ...
 
     def finish_response(self) -> None:
-        """Called at the end of the body. Raises `ProviderError` if the response is incomplete."""
+        """Completes the blocks at the end of the body. Raises `ProviderError` if the response is incomplete."""
         ...
 
 

@@ -16,7 +16,7 @@ _PROVIDERS_WITH_SEARCH = {
 _MODELS_WITHOUT_SEARCH = late(
     r"gpt-4(?:-turbo)?$|gpt-4\.1-nano|o1|o3-mini|gemma|deep-research|.*(?:codex-spark|computer-use|robotics)"
 )
-"""Models of these providers that refuse the tool."""
+"""Matches the names of models that refuse the search tool although their provider has one."""
 
 
 class WebSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,20 +32,20 @@ class WebFindings(msgspec.Struct, kw_only=True):
 
     queries: list[str] = []
     sources: dict[str, WebSource] = {}
-    """By address."""
+    """The pages that the searches found, by their addresses."""
     citations: list[tuple[int, str]] = []
-    """Where in the text a source is cited: how many characters come before, and its address."""
+    """The citations in the answer's text: the number of characters before each, and the address of the cited page."""
     answer_start: int = 0
-    """How many characters the model wrote before its last search, which are no part of its answer."""
+    """The number of characters that the model wrote before its last search; they are not part of the answer."""
     search_problem: str = ""
-    """The provider's word for why a search failed."""
+    """The provider's code for why a search failed; empty if none failed."""
 
     def add_query(self, query: object) -> None:
         if isinstance(query, str) and query and query not in self.queries:
             self.queries.append(query)
 
     def mark_answer_start(self, text: str) -> None:
-        """Records the end of this text as the place where a web search begins."""
+        """Records that a web search begins after this text, so that the answer starts behind it."""
         self.answer_start = len(text)
 
     def add_source(self, url: object, title: object = "", age: object = "") -> None:
@@ -73,7 +73,7 @@ class CitedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     sources: tuple[WebSource, ...]
     cited_count: int
-    """How many sources are cited."""
+    """The number of sources that are cited."""
 
 
 def number_citations(text: str, findings: WebFindings) -> CitedAnswer:

@@ -49,7 +49,7 @@ _USAGE_FIELDS = {
 }
 _WEB_SEARCH_TOOL = {"type": "web_search_20250305", "name": "web_search", "max_uses": 3}
 _DOLLARS_PER_SEARCH = 0.01
-"""Dollars for each search, which the price of the tokens does not contain."""
+"""The price in dollars of one web search, which is charged besides the tokens."""
 _EFFORT_BY_LEVEL = {"minimal": "low"}
 _CLAUDE_VERSION_PATTERN = late(r"claude-[a-z]+-(\d+)(?:[-.](\d{1,2}))?(?!\d)")
 
@@ -213,7 +213,7 @@ def _encode_assistant(message: AssistantMessage, model: Model) -> list[dict[str,
 
 
 class MessagesReader:
-    """Reads the events of one response into blocks, which it keys by their index on the wire."""
+    """Decodes the events of one response into blocks, identified by their index in the format."""
 
     def __init__(self, model: Model, stream: AssistantStream) -> None:
         self.has_ended = False
@@ -359,7 +359,7 @@ class WebSearchReader:
         self._stream = stream
         self._findings = stream.draft.web_findings
         self._queries: dict[int, list[str]] = {}
-        """The input of searches that is arriving, by the index of its block."""
+        """The input of each web search that is still arriving, by the index of its block."""
         self._cited_urls: list[str] = []
 
     def begin_query(self, index: int, block: dict[str, Any]) -> None:

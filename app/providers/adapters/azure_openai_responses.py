@@ -62,8 +62,8 @@ async def stream_response(
 
 
 def deployment_for(model: Model, env: Mapping[str, str]) -> Deployment:
-    """Reads resource, deployment and API version from the credential's settings, which include the
-    environment's."""
+    """Returns the deployment for a model: resource, name and API version from the credential's settings, which
+    include the environment's."""
     base = model.base_url or env.get("AZURE_OPENAI_BASE_URL")
     resource = env.get("AZURE_OPENAI_RESOURCE_NAME")
     if not base and resource:
@@ -80,7 +80,7 @@ def deployment_for(model: Model, env: Mapping[str, str]) -> Deployment:
 
 
 def parse_deployments(text: str) -> dict[str, str]:
-    """Parses `model=deployment,model=deployment`."""
+    """Parses the setting `model=deployment,model=deployment` into a mapping of models to deployments."""
     pairs = (pair.partition("=") for pair in text.split(","))
     return {model.strip(): name.strip() for model, mark, name in pairs if mark and name.strip()}
 

@@ -92,8 +92,8 @@ def _botocore_session(env: Mapping[str, str]) -> Any:
 def _authorized_headers(
     request: HttpRequest, session: Any, region: str, options: StreamOptions
 ) -> dict[str, str]:
-    """Returns the headers with a bearer token or a signature. Blocks, because a role may have to be assumed
-    first."""
+    """Returns the request's headers with a bearer token or a signature. Blocks, because a role may have to be
+    assumed first."""
     headers = dict(request.headers)
     if options.credential.key:
         return {**headers, "Authorization": f"Bearer {options.credential.key}"}

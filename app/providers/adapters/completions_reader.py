@@ -48,10 +48,11 @@ class CompletionsReader:
         self._block_builder = BlockBuilder(stream)
         self._has_finished = False
         self._open_call_numbers: list[int] = []
-        """Keys of the calls so far; the last call takes deltas without an id and index."""
+        """The numbers of the tool calls so far; a delta without id and index belongs to the last one."""
         self._call_number_by_id: dict[str, int] = {}
         self._call_number_by_id_and_index: dict[tuple[str, int], int] = {}
-        """Keys by id and index: some servers repeat an id, and some give every call the index 0."""
+        """The number of each tool call by its id and index: neither is enough, because some servers repeat an id
+        and some give every call the index 0."""
         self._last_call_number_by_index: dict[int, int] = {}
 
     def read_event(self, event: str, data: bytes) -> None:

@@ -20,8 +20,9 @@ _JWT_GRANT_TYPE = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
 _REFRESH_MARGIN_SECONDS = 60
 _token_cache: dict[str, tuple[str, float, float]] = {}
-"""Access tokens by file, because a token lives an hour and costs a request. Each has its end by the wall
-clock, which can be set, and by the monotonic clock, which stops during sleep; the earlier end counts."""
+"""Access tokens by the path of their credentials file, because a token lasts an hour and costs a request. Each
+expires at an end by the wall clock, which can be set, or by the monotonic clock, which stops during sleep,
+whichever comes first."""
 
 
 async def google_access_token(env: Mapping[str, str]) -> str:

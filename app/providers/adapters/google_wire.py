@@ -213,7 +213,7 @@ class GoogleReader:
             opened.signature = signature
 
     def _sign_last_block(self, signature: str | None) -> None:
-        """Attaches the signature of an empty text part to the block before it."""
+        """Attaches the signature that comes with an empty text part to the block before it."""
         if not signature:
             return
         for key in ("text", "thinking"):
@@ -225,7 +225,7 @@ class GoogleReader:
             self._block_builder.add_signature(len(self._block_builder) - 1, signature)
 
     def _read_call(self, call: dict[str, Any], signature: str | None) -> None:
-        """Adds a tool call, which arrives whole: one start, one delta, one end."""
+        """Adds a tool call, which arrives complete, as a start, one delta and an end."""
         self._block_builder.end_all_blocks()
         self._call_count += 1
         name = call.get("name") or ""

@@ -27,7 +27,7 @@ class ModelCatalogue:
     ) -> None:
         self.file = file
         self.user_entries = file.current_file()
-        """The entries of models.json that the models were made from."""
+        """The entries of models.json from which the present models were made."""
         self._discovered_by_provider = dict(discovered)
         self._env = env
         self._extension_entries: dict[str, list[tuple[str, dict[str, Any]]]] = {}
@@ -101,7 +101,7 @@ class ModelCatalogue:
         )
 
     def api_and_address_of(self, provider: str) -> tuple[str, str]:
-        """Returns the API and the address for models of a provider that have no settings."""
+        """Returns the API and the address for models of a provider that have no settings of their own."""
         base = self._listed_model_template(provider)
         first = next(iter(self._models_by_id(provider).values()), None)
         api = base.get("api") or (first.api if first else "openai-completions")
@@ -158,7 +158,7 @@ class ModelCatalogue:
         return self._make_models(provider, entries)
 
     def _provider_layers(self, provider: str) -> list[Mapping[str, Any]]:
-        """Returns the entries about a provider that extend the bundled data: from models.json, then from
+        """Returns the entries that extend a provider's bundled data: first those of models.json, then those of
         extensions."""
         own = self.user_entries.providers.get(provider)
         return [
@@ -203,7 +203,8 @@ class ModelCatalogue:
 def _apply_model_layer(
     entries: Mapping[str, dict[str, Any]], layer: Mapping[str, Any], shared: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    """Applies a layer to the bundled models: its changes, then its models, then its overrides."""
+    """Applies a layer of settings to the bundled models: first its changes to all, then its own models, then its
+    overrides."""
     changes = {name: layer[name] for name in ("api", "baseUrl", "transport") if layer.get(name)}
     out = {
         model_id: _merge_objects({**entry, **changes}, _compat_switches_field(layer))
@@ -224,7 +225,7 @@ def _compat_switches_field(layer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _merge_objects(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Merges objects; all other values are replaced."""
+    """Merges two objects recursively; values that are not objects are replaced."""
     out = dict(base)
     for name, value in changes.items():
         old = out.get(name)
@@ -233,7 +234,8 @@ def _merge_objects(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[
 
 
 class _BundledModelsFile(msgspec.Struct, kw_only=True, rename="camel"):
-    """A bundled data file. Its fields hold for all models of the provider, unless a model has another value."""
+    """The content of a bundled data file. Its fields apply to all models of the provider that have no value of
+    their own."""
 
     models: list[dict[str, Any]]
     api: str

@@ -27,7 +27,7 @@ class DiscoveryResult(msgspec.Struct, frozen=True, kw_only=True):
     status: int | None = None
     error: str = ""
     age_seconds: float | None = None
-    """The age of the stored list."""
+    """The age of the stored list in seconds; None if no list is stored."""
     count: int = 0
 
 
@@ -79,7 +79,7 @@ async def discover_models(
 async def request_model_list(
     api: str, base_url: str, credential: Credential, *, proxy: str | None = None
 ) -> DiscoveredModels:
-    """Requests the list of models from a provider's server. Raises `ProviderError`."""
+    """Requests the list of models from a provider's server and returns it. Raises `ProviderError`."""
     try:
         async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
             data = await _fetch_json(
@@ -91,7 +91,8 @@ async def request_model_list(
 
 
 def discovery_hint(discovery: DiscoveryResult) -> str | None:
-    """Returns a line for the model picker, or None if there is no problem."""
+    """Returns a line for the model picker on why a server's list of models could not be read; None if there is no
+    problem."""
     kept = (
         ""
         if discovery.age_seconds is None

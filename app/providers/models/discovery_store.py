@@ -16,7 +16,7 @@ class DiscoveredModels(msgspec.Struct, frozen=True, kw_only=True):
 
     models: tuple[dict[str, Any], ...] = ()
     fetched_at: float = 0.0
-    """Unix time in seconds."""
+    """The Unix time in seconds at which the server sent the list."""
     base_url: str = ""
 
     def age_seconds(self) -> float:

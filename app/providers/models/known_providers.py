@@ -13,20 +13,21 @@ class KnownProvider(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
     key_variables: tuple[str, ...] = ()
-    """Variables that may hold a key, in order of precedence."""
+    """Environment variables that may hold a key, in order of precedence."""
     token_variables: tuple[str, ...] = ()
-    """Variables that hold a token, sent as a bearer; they come before `key_variables`."""
+    """Environment variables that may hold a bearer token; they take precedence over `key_variables`."""
     setting_variables: tuple[str, ...] = ()
-    """Variables with settings that are not secret (region, resource, account)."""
+    """Environment variables with settings that are not secret (region, resource, account)."""
     required_variables: tuple[str, ...] = ()
-    """Settings without which a key does not work."""
+    """The settings without which a key cannot be used."""
     default_model: str = ""
     required_package: str = ""
-    """A library that requests need and that an extra of bayou installs."""
+    """The Python package that requests to the provider need, which an extra of bayou installs; empty if none is
+    needed."""
 
     @property
     def missing_package_hint(self) -> str:
-        """Says how to install the library; empty if nothing is missing."""
+        """Says how to install the package that requests need; empty if it is installed or not needed."""
         if not self.required_package or find_spec(self.required_package) is not None:
             return ""
         return (
@@ -164,7 +165,7 @@ SEARCH_SERVICES: Mapping[str, KnownProvider] = {
     "brave": _provider_with_one_key("brave", "Brave Search", "BRAVE_API_KEY", ""),
     "tavily": _provider_with_one_key("tavily", "Tavily", "TAVILY_API_KEY", ""),
 }
-"""Services with a key that offer no models."""
+"""Search services for which a key can be stored and which offer no models."""
 PROVIDERS_AND_SEARCH_SERVICES = {**KNOWN_PROVIDERS, **SEARCH_SERVICES}
 
 

@@ -22,7 +22,7 @@ class ModelSelection(msgspec.Struct, frozen=True, kw_only=True):
 
     model: Model
     thinking: ThinkingLevel | None = None
-    """The level in the name."""
+    """The thinking level that the typed name contains; None if it contains none."""
     warning: str | None = None
 
 
@@ -95,8 +95,8 @@ def _matching_models(pattern: str, catalogue: ModelCatalogue, credentials: Crede
 
 
 def _split_name_and_level(pattern: str) -> list[tuple[str, ThinkingLevel | None]]:
-    """Returns the readings of a name: as a whole, and with the text after the last colon as a level, because
-    model ids may contain colons."""
+    """Returns the possible readings of a typed name: the whole as a name, and the text after the last colon as a
+    thinking level, because model ids may contain colons."""
     pattern = pattern.strip()
     readings: list[tuple[str, ThinkingLevel | None]] = [(pattern, None)]
     name, colon, word = pattern.rpartition(":")

@@ -23,7 +23,7 @@ _VENDOR_PREFIXES: Final = (
     (late(r"r?ling|ring"), ("ant-ling",)),
     (late(r"nemotron"), ("nvidia",)),
 )
-"""Vendors by the beginning of a model's name, after removal of the folders that resellers put before it."""
+"""Beginnings of model names with the vendor of each; resellers' folders before the name are removed first."""
 
 
 def is_reseller_offer(model: Model) -> bool:

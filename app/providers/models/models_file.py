@@ -53,9 +53,9 @@ class ProviderAccess(msgspec.Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str]
     is_bearer: bool
     has_entry: bool
-    """The file has an entry for the provider, even if without a key."""
+    """Whether the file has an entry for the provider, even one without a key."""
     is_for_own_address: bool
-    """The key is given together with an address."""
+    """Whether the key is given together with a server address, so that it must go only there."""
 
 
 class WatchedModelsFile:

@@ -32,8 +32,8 @@ def add_cost_to_usage(usage: Usage, model: Model, *, billed: float | None = None
 
 
 def prices_of_request(usage: Usage, model: Model) -> Prices | PriceTier:
-    """Returns the prices of a request. The tier whose threshold the whole input exceeds applies to the whole
-    request."""
+    """Returns the prices that apply to a request: if the whole input exceeds the threshold of a tier, that tier's
+    prices apply to all tokens."""
     total_input = usage.input + usage.cache_read + usage.cache_write
     passed = [tier for tier in model.cost.tiers or () if tier.input_tokens_above < total_input]
     return max(passed, key=lambda tier: tier.input_tokens_above) if passed else model.cost

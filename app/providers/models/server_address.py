@@ -60,7 +60,7 @@ def is_private_host(host: str) -> bool:
 
 
 def name_provider_of(base_url: str, taken: Collection[str]) -> str:
-    """Returns a name for the provider that is not taken: the program that usually has the port, else the host."""
+    """Returns an unused name for the provider: the program that usually uses the server's port, or else the host."""
     parts = urlsplit(base_url)
     usual = _SERVER_BY_PORT.get(parts.port or 0, "") if is_private_host(parts.hostname or "") else ""
     name = usual or _INVALID_NAME_CHARACTERS.sub("-", (parts.hostname or "").casefold()).strip("-")

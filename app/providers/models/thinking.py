@@ -17,7 +17,7 @@ DEFAULT_THINKING_BUDGETS: dict[str, int] = {
 
 
 def supported_thinking_levels(model: Model) -> tuple[ThinkingLevel, ...]:
-    """Returns the model's levels in ascending order."""
+    """Returns the thinking levels that the model supports, in ascending order."""
     if not model.reasoning:
         return ("off",)
     words = model.thinking_level_map or {}

@@ -46,7 +46,7 @@ def guide_answer_to(context: RequestContext) -> ScriptedAnswer:
 
 
 def _answer_new_request(context: RequestContext, asked: list[UserMessage], told: str) -> ScriptedAnswer:
-    """Returns the first answer to a request."""
+    """Returns the guide's first answer to a request, which may contain tool calls."""
     wanted = parse_guide_requests("\n".join(text_of(message.content) for message in asked))
     if not wanted and _tour_step(context.messages):
         wanted = ("tour",)
@@ -84,7 +84,7 @@ def _inactive_tool_text(planned: PlannedCall, active: set[str]) -> str:
 
 
 def _tour_step(messages: Sequence[Message]) -> int:
-    """Returns the step of the tour that the last request asks for, from 1; 0 if it is another request."""
+    """Returns which step of the tour the last request asks for, counted from 1; 0 if it does not ask for the tour."""
     asked = [text_of(message.content) for message in messages if isinstance(message, UserMessage)]
     step, is_asked_for = 0, False
     for text in asked:
@@ -101,7 +101,7 @@ def _index_after_last_answer(messages: Sequence[Message]) -> int:
 
 
 def _describe_last_results(messages: Sequence[Message], begin: int) -> str:
-    """Describes the results of the last answer's calls."""
+    """Returns a text that describes the results of the last answer's tool calls."""
     answer = messages[begin - 1] if begin else None
     if not isinstance(answer, AssistantMessage):
         return ""

@@ -25,10 +25,10 @@ from app.values.models import Model
 from app.values.usage import Usage
 
 READABLE_TOKENS_PER_SECOND: Final = 150.0
-"""A readable pace, used when a person reads along (`StreamOptions.is_person_reading`); programs get the
-answer at once."""
+"""The number of tokens sent per second when a person reads along (`StreamOptions.is_person_reading`); programs get
+the answer at once."""
 PACE_VARIABLE: Final = "BAYOU_OFFLINE_PACE"
-"""The environment variable with tokens per second; 0 means no limit."""
+"""The environment variable that sets the tokens sent per second; 0 means no limit."""
 
 
 async def stream_response(
@@ -51,8 +51,8 @@ async def stream_response(
 
 
 def tokens_per_second_of(model: Model, options: StreamOptions) -> float:
-    """Returns tokens per second, 0 for no limit: from the model, else the environment, else a default for its
-    reader."""
+    """Returns the tokens to send per second, 0 for no limit: from the model, else the environment, else a default
+    that depends on who reads."""
     usual = READABLE_TOKENS_PER_SECOND if options.is_person_reading else 0.0
     chosen = (model.compat or {}).get("tokensPerSecond", os.environ.get(PACE_VARIABLE))
     try:

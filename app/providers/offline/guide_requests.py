@@ -10,7 +10,7 @@ from app.values.content import ToolCall
 
 
 class GuideHelpRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the guide's help: a request, an example and its effect."""
+    """A row of the offline guide's help: a request, an example and its effect."""
 
     syntax: str
     example: str
@@ -34,12 +34,12 @@ GUIDE_HELP_ROWS = (
 
 
 class PlannedCall(msgspec.Struct, frozen=True):
-    """A tool call that a request asks for."""
+    """A tool call that a request to the offline guide asks for."""
 
     tool: str
     arguments: Mapping[str, object]
     purpose: str
-    """Completes the sentence "I will …"."""
+    """The purpose of the call, which completes the sentence "I will …"."""
 
     @property
     def to_tool_call(self) -> ToolCall:
@@ -55,8 +55,8 @@ _QUOTED_TEXT_PATTERN = re.compile(r"""(["'`])(.*)\1""", re.DOTALL)
 
 
 def parse_guide_requests(request: str) -> tuple[GuideRequest, ...]:
-    """Parses one request per line; a command continues to the end of the text. Empty if a line is not
-    understood."""
+    """Parses the requests to the offline guide, one a line, into tool calls; a command continues to the end of the
+    text. Returns none if any line is not understood."""
     rest, found = request.strip(), list[GuideRequest]()
     while rest:
         line, _, rest = (rest, "", "") if _RUN_REQUEST_PATTERN.match(rest) else rest.partition("\n")

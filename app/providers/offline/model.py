@@ -4,7 +4,8 @@ from app.values.models import Model
 
 
 def offline_model(tokens_per_second: float | None = None) -> Model:
-    """Returns the model with the given pace, or the environment's."""
+    """Returns the offline guide's model, which sends with the given number of tokens per second, or with that of
+    the environment."""
     return Model(
         id="guide",
         name="Offline guide (no language model)",

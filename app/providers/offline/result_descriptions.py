@@ -41,7 +41,7 @@ _MAX_LISTED_NAMES = 10
 
 
 def describe_results(results: tuple[CallWithResult, ...]) -> str:
-    """Describes a single result in some detail, several as a list."""
+    """Returns a description of tool results in words: a single result in detail, several as a list."""
     if len(results) == 1:
         return _detailed_description(results[0])
     lines = [f"- {_short_description(exchange)}" for exchange in results]
@@ -77,7 +77,8 @@ def _detailed_description(exchange: CallWithResult) -> str:
 
 
 def _failed_before_running(exchange: CallWithResult) -> bool:
-    """Says whether a call failed before it ran. The output of a bash command that ran is shown: its end is named."""
+    """Says whether a tool call failed before it ran. A bash command that ran and failed does not count, because its
+    output is shown."""
     return exchange.result.is_error and not (exchange.call.name == "bash" and _bash_output(exchange)[1])
 
 

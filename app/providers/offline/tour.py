@@ -34,5 +34,5 @@ TOUR_ANSWERS: Final[tuple[ScriptedAnswer, ...]] = (
     ),
 )
 TOUR_CONTINUE_KEY: Final = "1"
-"""Continues the tour, as numbers choose on the first page."""
+"""The prompt that continues the tour, a number like those by which the first page offers its requests."""
 TOUR_CONTINUE_HINT: Final = f"Press `{TOUR_CONTINUE_KEY}` and `enter` for the next page."

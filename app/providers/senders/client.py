@@ -27,8 +27,8 @@ _clients_by_loop: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, ClientsB
 
 
 def shared_http_client(proxy: str | None = None, ca_bundle: str | None = None) -> httpx2.AsyncClient:
-    """Returns the client for these settings. `proxy` serves all servers instead of the environment's;
-    `ca_bundle` is a file of additional certificates."""
+    """Returns the HTTP client for these settings, the same one for each request. `proxy` serves all servers instead
+    of the environment's; `ca_bundle` is a file of additional certificates."""
     bundle = find_certificate_bundle(ca_bundle)
     clients = _clients_by_loop.setdefault(asyncio.get_running_loop(), {})
     key = (proxy or "", bundle, os.environ.get("SSL_CERT_FILE", ""))
@@ -75,7 +75,7 @@ def address_without_query(url: httpx2.URL) -> str:
 
 
 async def close_connections() -> None:
-    """Closes the connections of this event loop."""
+    """Closes the connections to providers and servers that belong to this event loop."""
     for client in _clients_by_loop.pop(asyncio.get_running_loop(), {}).values():
         await client.aclose()
 
@@ -100,7 +100,7 @@ class ProxyOrDirectTransport(httpx2.AsyncBaseTransport):
         self._proxy = proxy
         self._certificate_bundle = bundle
         self._transport_by_encryption: dict[bool, EarlyResponseTransport] = {}
-        """The transports with and without encryption."""
+        """The two transports, by whether the connection is encrypted."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         proxy = None if self._proxy is None else parse_proxy_address(self._proxy)

@@ -22,7 +22,7 @@ _TEXT_BY_TLS_REASON = {
     "TLSV13_ALERT_CERTIFICATE_REQUIRED": "it wants a certificate of its clients, and bayou has none to show.",
     "SSLV3_ALERT_HANDSHAKE_FAILURE": "it found no cipher that both know, or wants a certificate of its clients.",
 }
-"""Explanations by OpenSSL's name of the fault."""
+"""Explanations of TLS failures, by OpenSSL's name of the reason."""
 
 
 def explain_connection_error(problem: BaseException, url: str) -> ProviderError:

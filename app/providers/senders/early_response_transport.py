@@ -14,7 +14,8 @@ import httpcore2
 import httpx2
 
 _MIN_WATCHED_WRITE_BYTES = 64 * 1024
-"""More than systems buffer while the other side does not read."""
+"""The minimum size of a write during which a response is awaited; a smaller one fits into the systems' buffers even
+if the server does not read."""
 HTTP2_ONLY_TEXT, TLS_ONLY_TEXT = "it speaks HTTP/2 only", "it speaks TLS"
 _UNREAD_RESPONSE_INFO = "has_unasked_answer"
 _TCP_KEEPALIVE_OPTIONS = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)] + [
@@ -22,7 +23,7 @@ _TCP_KEEPALIVE_OPTIONS = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)] + [
     for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 60), ("TCP_KEEPCNT", 5))
     if hasattr(socket, name)
 ]
-"""TCP keep-alive, which detects a lost connection to a server that thinks for minutes."""
+"""Socket options for TCP keep-alive, which detects a lost connection to a server that is silent for minutes."""
 
 
 class EarlyResponseTransport(httpx2.AsyncBaseTransport):
@@ -95,9 +96,9 @@ class _EarlyReadStream(httpcore2.AsyncNetworkStream):
     def __init__(self, below: httpcore2.AsyncNetworkStream) -> None:
         self._inner_stream = below
         self._early_read_task: asyncio.Task[bytes] | None = None
-        """The read that a large write started."""
+        """The task that reads from the connection while a large request is being written; None if there is none."""
         self._has_read_response = True
-        """Whether a read followed the last write; without one, a response consists of leftover bytes."""
+        """Whether a read followed the last write; if not, unread bytes were left over from an earlier response."""
         self._has_received_bytes = False
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:

@@ -47,8 +47,8 @@ async def send_request(request: HttpRequest, options: StreamOptions) -> AsyncIte
 
 @asynccontextmanager
 async def open_response(request: HttpRequest, options: StreamOptions) -> AsyncIterator["HttpxResponse"]:
-    """Opens the response of any status, after redirects. Leaving the context closes the connection if the
-    response was not read to the end."""
+    """Opens the response to a request, whatever its status, after following redirects. Leaving the context closes
+    the connection if the response was not read to the end."""
     client = shared_http_client(options.proxy, options.ca_bundle)
     response = await _send_with_reconnect(client, await _build_httpx_request(request, options))
     try:
@@ -161,7 +161,8 @@ async def _send_with_reconnect(client: httpx2.AsyncClient, request: httpx2.Reque
 
 
 def _is_closed_before_response(problem: Exception) -> bool:
-    """Says whether the connection ended before any response, so that a second send repeats nothing."""
+    """Says whether the connection was closed before any part of a response arrived, so that sending the request
+    again repeats nothing."""
     return not isinstance(problem, httpx2.RemoteProtocolError) or "without sending" in str(problem)
 
 

@@ -18,7 +18,7 @@ from app.providers.senders.connection_errors import explain_connection_error
 from app.providers.transport import HttpRequest, Sender, ServerResponse
 
 _PLACEHOLDER_API_KEY = "none"
-"""A placeholder, because SDKs require a key; its header is not sent."""
+"""A placeholder for the API key that SDKs require; it is not sent."""
 _TRANSPORT_HEADERS = frozenset(
     ("host", "content-length", "transfer-encoding", "accept", "accept-encoding", "connection", "content-type")
 )

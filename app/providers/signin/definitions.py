@@ -144,7 +144,7 @@ _SECONDS_PER_DAY = 86_400
 
 
 def known_sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
-    """Returns the sign-ins by provider. `env` holds the ids of applications that the user has registered."""
+    """Returns the known sign-ins by provider. `env` holds the ids of applications that the user has registered."""
 
     def client(provider: str) -> str:
         return env.get(client_id_variable(provider), "")
@@ -217,7 +217,7 @@ def known_sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
 
 
 def client_id_variable(provider: str) -> str:
-    """Returns the variable for the id of the user's registered application."""
+    """Returns the environment variable that holds the id of the user's registered application for a provider."""
     return f"BAYOU_{provider.upper().replace('-', '_')}_CLIENT_ID"
 
 

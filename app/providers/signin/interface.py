@@ -22,7 +22,7 @@ _SECRET_FORM_FIELDS = (
     "device_code",
     "subject_token",
 )
-"""Secret fields of requests; they are masked in errors, because a server may repeat them."""
+"""The names of request fields with secrets, which are masked in errors because a server may repeat them."""
 
 
 class SignInUi(Protocol):
@@ -41,7 +41,7 @@ class SignInUi(Protocol):
         ...
 
     async def select(self, question: str, options: Sequence[tuple[str, str]]) -> str:
-        """Lets the user choose one of `(value, label)`; returns its value."""
+        """Asks the user to choose one of several `(value, label)` pairs; returns the chosen value."""
         ...
 
     def progress(self, text: str) -> None: ...
@@ -140,7 +140,7 @@ def unregistered_client_error(name: str, variable: str) -> CredentialError:
 
 
 def oauth_error_text(answer: Mapping[str, Any]) -> str | None:
-    """Returns the error in an OAuth answer."""
+    """Returns the error of an OAuth answer as text; None if it has none."""
     error = answer.get("error")
     if not error:
         return None

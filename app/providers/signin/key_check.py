@@ -12,19 +12,19 @@ from app.providers.models.catalogue import ModelCatalogue
 from app.values.messages import user_message
 
 KEY_CHECK_TIMEOUT_SECONDS = 20.0
-"""The timeout of a check."""
+"""The time limit of a key check in seconds."""
 _MAX_CHECK_ANSWER_TOKENS = 16
 
 
 class KeyCheckResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a check. `text` gives details, if there are any."""
+    """The result of a key check. `text` gives details, if there are any."""
 
     state: Literal["accepted", "refused", "unknown"]
     text: str = ""
 
 
 CheckKey = Callable[[str, Credential], Awaitable[KeyCheckResult]]
-"""Checks whether a provider, given by id, accepts a credential."""
+"""A function that checks whether a provider, given by its id, accepts a credential."""
 
 
 class KeyChecker:
@@ -37,7 +37,8 @@ class KeyChecker:
         registry: AdapterRegistry,
         options: Callable[[], StreamOptions | None],
     ) -> None:
-        """`options` returns the current request options, or None while requests are not allowed."""
+        """Creates the checker. `options` returns the current request options, or None while requests are not
+        allowed."""
         self._catalogue = catalogue
         self._registry = registry
         self._options = options

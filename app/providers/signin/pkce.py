@@ -32,7 +32,7 @@ _SIGN_IN_INSTRUCTIONS = "Sign in there. If the last page does not load, paste it
 
 
 def new_verifier_and_challenge() -> tuple[str, str]:
-    """Returns a random secret and its PKCE challenge."""
+    """Returns a random PKCE verifier (the secret) and the challenge computed from it."""
     verifier = secrets.token_urlsafe(48)
     digest = hashlib.sha256(verifier.encode()).digest()
     return verifier, base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
@@ -48,19 +48,19 @@ class PkceSignIn(msgspec.Struct, frozen=True, kw_only=True):
     client_id: str
     scope: str = ""
     redirect_port: int = 0
-    """The port of the redirect; 0 means any free port."""
+    """The port on this machine to which the browser is redirected; 0 means any free port."""
     redirect_path: str = "/callback"
     redirect_host: str = "localhost"
     extra_authorize_fields: Mapping[str, str] = {}
-    """Additional fields of the authorization address."""
+    """Additional query fields of the authorization address."""
     extra_token_fields: Mapping[str, str] = {}
     """Additional fields of every token request."""
     registers_client: bool = False
-    """Each sign-in is given a new client, which the redirect names; `client_id` only requests one."""
+    """Whether each sign-in is given a new client id by the redirect; `client_id` then only requests one."""
     is_token_request_json: bool = False
-    """The token endpoint expects JSON."""
+    """Whether the token endpoint expects JSON instead of a form."""
     headers: Mapping[str, str] = {}
-    """Headers of every request that uses the token."""
+    """Headers of every request that uses the resulting token."""
     client_id_variable: str = ""
 
     @property
@@ -232,7 +232,7 @@ class RedirectServer:
             self._server.close()
 
     def set_state(self, state: str) -> None:
-        """Sets the state, if it was not known when the server was made."""
+        """Sets the state by which redirects are recognised, if it was not known when the server was created."""
         self._state = state
 
     async def redirect_address(self) -> str:

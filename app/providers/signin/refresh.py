@@ -11,7 +11,7 @@ from app.providers.signin.interface import SignIn, SignInEntry
 from app.values.user_errors import FileError
 
 _TOKEN_REFRESH_MARGIN_MS = 60_000
-"""A token is refreshed this long before its end."""
+"""The time in milliseconds before its end at which a token is refreshed."""
 
 
 async def fresh_credential(provider: str, sign_ins: Mapping[str, SignIn], auth: AuthFile) -> Credential:
@@ -33,8 +33,8 @@ def is_token_expiring(entry: SignInEntry) -> bool:
 
 
 def _refresh_under_lock(provider: str, sign_in: SignIn, auth: AuthFile) -> SignInEntry:
-    """Refreshes the entry under the lock, for which it blocks. If another process has refreshed it meanwhile,
-    that entry is used."""
+    """Refreshes the entry of a sign-in under the lock of auth.json, and blocks meanwhile. If another process has
+    refreshed it, that process's entry is used."""
     try:
         with auth.locked_entries() as entries:
             entry = entries.get(provider)

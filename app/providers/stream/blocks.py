@@ -47,7 +47,7 @@ class OpenTextBlock:
         self._emit = stream.emit_delta
 
     def append_text(self, text: str) -> None:
-        """Adds text. Raises `TypeError` if the server sent another type."""
+        """Appends text to the open block. Raises `TypeError` if the server sent another type."""
         if not text:
             return
         _require_text(text)
@@ -87,7 +87,7 @@ class OpenToolCall:
         self._emit = stream.emit_delta
 
     def append_arguments(self, text: str) -> None:
-        """Adds to the arguments. Raises `TypeError` if the server sent another type."""
+        """Appends text to the tool call's arguments. Raises `TypeError` if the server sent another type."""
         if not text:
             return
         _require_text(text)

@@ -12,7 +12,8 @@ from app.values.stream import Delta, StreamEvent, TextDelta, ThinkingDelta, Tool
 
 DELTA_INTERVAL_SECONDS = 0.033
 MAX_WAITING_EVENTS = 1000
-"""The number of undelivered events above which the producer should wait. Joined deltas never reach it."""
+"""The number of undelivered events above which the producer should wait. Joined deltas count as one, so they never
+reach it."""
 
 DeltaKind = type[TextDelta] | type[ThinkingDelta] | type[ToolCallDelta]
 
@@ -39,7 +40,7 @@ class StreamEventQueue:
         self._delta_interval = interval
         self._items: deque[StreamEvent | _JoinedDeltas] = deque()
         self._last_deltas: _JoinedDeltas | None = None
-        """The last queued run of deltas, if more deltas can join it."""
+        """The last queued run of deltas, while further deltas can join it; None otherwise."""
         self._is_closed = False
         self._listener_waiter: asyncio.Future[None] | None = None
         self._next_delta_at = 0.0
@@ -73,7 +74,7 @@ class StreamEventQueue:
         return len(self._items) < MAX_WAITING_EVENTS
 
     async def wait_for_space(self) -> None:
-        """Waits, for the producer, until the listener has taken enough events."""
+        """Makes the producer wait until the listener has taken enough events."""
         while not self.has_room:
             self._producer_waiter = asyncio.get_running_loop().create_future()
             await self._producer_waiter

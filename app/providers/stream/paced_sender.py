@@ -27,7 +27,7 @@ CHARACTERS_PER_TOKEN = 4
 
 
 class ScriptedStreamBreak(Exception):
-    """The scripted response broke off before all of it was sent."""
+    """Raised when a scripted response breaks off before all of it was sent."""
 
 
 class PacedSender(msgspec.Struct, eq=False):
@@ -72,7 +72,7 @@ class PacedSender(msgspec.Struct, eq=False):
         content[index] = block  # signatures included
 
     async def _pieces(self, text: str) -> AsyncGenerator[tuple[str, str], None]:
-        """Yields each piece with the text so far."""
+        """Yields the pieces of a text one by one, each with the text up to its end."""
         position = 0
         while position < len(text):
             self._count_piece()

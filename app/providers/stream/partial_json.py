@@ -15,7 +15,7 @@ _CONTROL_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\
 
 
 def parse_partial_arguments(text: str) -> dict[str, Any]:
-    """Parses the readable part of incomplete arguments; returns an object, which may be empty."""
+    """Returns the readable part of incomplete arguments as an object, which may be empty."""
     data, _ = _parse_json_object(text, is_partial=True)
     return data if isinstance(data, dict) else {}
 

@@ -1,7 +1,7 @@
 """Decodes server-sent events from bytes as they arrive, independent of their content."""
 
 _MAX_SSE_EVENT_BYTES = 64 * 1024 * 1024
-"""The largest event, so that a server that never ends an event cannot fill the memory."""
+"""The maximum size of an event in bytes, so that a server that never ends an event cannot fill the memory."""
 
 
 class SseDecoder:
@@ -11,11 +11,12 @@ class SseDecoder:
 
     def __init__(self) -> None:
         self._incomplete_line: list[bytes] = []
-        """Pieces of an incomplete line; a long line arrives in many pieces, which are joined once."""
+        """The pieces of an incomplete line, which are joined when it ends, because a long line arrives in many
+        pieces."""
         self._event_name = ""
         self._data_lines: list[bytes] = []
         self._buffered_bytes = 0
-        """Bytes of the current event, in its complete lines and in the incomplete one."""
+        """The number of bytes of the current event, in complete lines and the incomplete one."""
 
     def feed(self, chunk: bytes) -> list[tuple[str, bytes]]:
         pending = self._incomplete_line

@@ -7,7 +7,7 @@ FlowStateCallback = Callable[[str, float], None]
 
 _SILENCE_REPORT_INTERVAL_SECONDS = 1.0
 _MIN_REPORTED_SILENCE_SECONDS = 2.0
-"""Shorter silences are not reported."""
+"""The minimum duration in seconds of a silence that is reported."""
 
 
 class SilenceWatchdog:
@@ -49,7 +49,7 @@ class SilenceWatchdog:
 
     @property
     def _current_timeout_seconds(self) -> float:
-        """The current timeout; zero or less means no limit."""
+        """The timeout in seconds that applies now, before or after the first event; zero or less means no limit."""
         return self._idle_seconds if self._has_received_event else self._first_event_seconds
 
     def _schedule_check(self, now: float) -> None:

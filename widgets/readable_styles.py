@@ -6,8 +6,8 @@ from widgets.colors import make_legible
 
 
 def readable_style(style: Style) -> Style:
-    """Moves the text colour towards black or white if it is unreadable; colours of the terminal's palette are
-    unchanged."""
+    """Returns a style whose text colour is moved towards black or white if it is unreadable on its background; colours
+    of the terminal's palette are unchanged."""
     ink, ground = style.color, style.bgcolor
     if ink is None or ground is None or ink.triplet is None or ground.triplet is None:
         return style
@@ -16,12 +16,13 @@ def readable_style(style: Style) -> Style:
 
 
 def has_background(style: Style) -> bool:
-    """Whether the style has a background other than the page's; always false for colours of the terminal's palette."""
+    """Returns whether a style has a background other than the page's; always False for colours of the terminal's
+    palette."""
     return style.bgcolor is not None and not style.bgcolor.is_default
 
 
 def selected_row_style(style: Style, ground: Style) -> Style:
-    """Returns the style on the background of the selected row; reversed where backgrounds are invisible."""
+    """Returns a style with the background of the selected row; reversed where backgrounds are invisible."""
     if not has_background(ground):
         return Style(bold=style.bold, italic=style.italic, underline=style.underline, reverse=True)
     return readable_style(style + Style(bgcolor=ground.bgcolor, bold=ground.bold))

@@ -44,10 +44,9 @@ def watch_size(widget: Widget, changing: Callable[[], Callable[[bool], None]]) -
     """Calls back when a widget gets another size, before the first paint at that size; the Resize event comes after it.
 
     `changing` is called while the old size still holds; it returns a function that is called with the new size in
-    place,
-    with whether anything changed.
+    place, with whether anything changed.
 
-    Goes with an event before the paint at a new size."""
+    Goes with a Textual release that posts an event before the paint at a new size."""
     update = widget._size_updated
 
     def size_updated(size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
@@ -60,9 +59,9 @@ def watch_size(widget: Widget, changing: Callable[[], Callable[[bool], None]]) -
 
 
 def resize_content(widget: Widget, size: Size) -> None:
-    """Sets the scrollable size; the screen is laid out again only when the scroll bar appears or disappears.
+    """Sets a widget's scrollable size; the screen is laid out again only when the scroll bar appears or disappears.
 
-    Goes with a `virtual_size` that can be set without a layout."""
+    Goes with a Textual release whose `virtual_size` can be set without a layout."""
     widget.set_reactive(Widget.virtual_size, size)  # pyright: ignore[reportArgumentType]
     widget._scroll_update(size)
 
@@ -70,7 +69,7 @@ def resize_content(widget: Widget, size: Size) -> None:
 def vertical_scrollbar(widget: Widget, make: Callable[[int], ScrollBar]) -> ScrollBar:
     """Returns a widget's vertical scroll bar, created by `make(thickness)` on first use.
 
-    Goes with a way to set the scroll bar class of one widget; `ScrollBar.renderer` applies to all."""
+    Goes with a Textual release that can set the scroll bar class of one widget; `ScrollBar.renderer` applies to all."""
     bar = widget._vertical_scrollbar
     if bar is None:
         bar = widget._vertical_scrollbar = make(widget.scrollbar_size_vertical)
@@ -90,8 +89,7 @@ class _UnframedRows(StylesCache):
     """Renders the rows of a widget that has neither border nor padding."""
 
     def render_line(self, *arguments: Any, **named: Any) -> Strip:
-        """Draws one row, skipping Textual's handling of borders; takes the row and the function from
-        Textual's arguments."""
+        """Draws one row of a widget without Textual's handling of borders."""
         y, draw = arguments[1], arguments[7]
         return draw(y)
 
@@ -145,12 +143,14 @@ def clear_dirty_regions(widget: Widget) -> None:
 
 
 def cached_encoding(strip: Strip) -> str | None:
-    """Returns the strip's cached terminal encoding, if there is one. Goes with an encoder that a driver gives."""
+    """Returns a strip's cached terminal encoding, None if there is none. Goes with a Textual release whose drivers can
+    give an encoder."""
     return strip._render_cache
 
 
 def cache_encoding(strip: Strip, text: str) -> None:
-    """Replaces Textual's encoding, which repeats every style in full. Goes with an encoder that a driver gives."""
+    """Stores a strip's terminal encoding in place of Textual's, which repeats every style in full. Goes with a Textual
+    release whose drivers can give an encoder."""
     strip._render_cache = text
 
 
@@ -158,8 +158,8 @@ def cache_encoding(strip: Strip, text: str) -> None:
 
 
 class _CroppedCompositor(Compositor):
-    """Draws only the widgets in a changed region, where Textual's compositor asks every visible
-    widget."""
+    """Textual's compositor, but for a changed region it draws only the widgets that overlap it and does not ask every
+    visible widget."""
 
     def _get_renders(self, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:
         if crop is None:
@@ -173,20 +173,19 @@ class _CroppedCompositor(Compositor):
 
 
 def paint_changed_widgets(screen: Screen[Any]) -> None:
-    """Makes a new screen repaint only the widgets in a changed region. Call before widgets are mounted.
+    """Makes a new screen repaint only the widgets in a changed region. Call it before widgets are mounted.
 
-    Goes with a compositor that asks only widgets in a changed region."""
+    Goes with a Textual release whose compositor asks only those."""
     screen._compositor = _CroppedCompositor()
 
 
 class SheetScreen(ModalScreen[Result], Generic[Result]):
-    """A screen above the page; Escape closes it without a result.
+    """A screen above the page; Escape closes it without a result. It paints once when it opens and once per frame.
 
-    It paints once when it opens and once per frame. Textual's screens paint at their first layout, before widgets know
-    their size, which causes further layouts and paints; they also style new widgets twice and lay out every screen
-    behind.
+    Textual's screens paint at their first layout, before widgets know their size, which causes further layouts and
+    paints; they also style new widgets twice and lay out every screen behind.
 
-    Goes with a screen that paints once a frame, and not before its first layout is done."""
+    Goes with a Textual release whose screens paint once a frame, and not before the first layout is done."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c", "cancel", "Close", show=False, id="tui.select.cancel")
@@ -221,7 +220,7 @@ class SheetScreen(ModalScreen[Result], Generic[Result]):
                 widget._exchange_repaint_regions()
 
     def _on_timer_update(self) -> None:
-        """Handles a frame. At the first one, after the first layout, every widget knows its size."""
+        """Paints a frame of the screen. It runs first after the first layout, when every widget knows its size."""
         self._is_painting = False
         super()._on_timer_update()
         self._is_painting = True
@@ -239,7 +238,7 @@ class SheetScreen(ModalScreen[Result], Generic[Result]):
 
 
 def screen_strips(screen: Screen[Any]) -> list[Strip]:
-    """Renders the whole screen as strips. Goes with a public `Screen.render_strips`."""
+    """Renders a whole screen as one strip per row. Goes with a Textual release with a public `Screen.render_strips`."""
     return screen._compositor.render_strips()
 
 
@@ -247,21 +246,24 @@ def screen_strips(screen: Screen[Any]) -> list[Strip]:
 
 
 def node_bindings(node: DOMNode) -> dict[str, list[Binding]]:
-    """Returns a node's bindings by key; mutable, so that bindings can be removed. Goes with an `unbind`."""
+    """Returns a node's bindings by key, in the original dict, so that bindings can be removed. Goes with a Textual
+    release that has `unbind`."""
     return node._bindings.key_to_bindings
 
 
 def own_bindings(widget: Widget, key: str) -> Sequence[Binding]:
-    """Returns the bindings of a key on this widget with the user's key map applied, if the widget handles the key
-    first.
+    """Returns a widget's bindings of a key, with the user's key map applied, if the widget is the first that handles
+    keys; otherwise nothing.
 
-    `Screen.active_bindings` computes all bindings for each key press. Goes with a look-up of one key."""
+    `Screen.active_bindings` would compute all bindings at each key press. Goes with a Textual release that can look up
+    one key."""
     node, bindings = widget.screen._modal_binding_chain[0]
     return bindings.key_to_bindings.get(key, ()) if node is widget else ()
 
 
 def keymap_of(app: App[Any]) -> Mapping[str, str]:
-    """Returns the user's key map, by action id. Goes with a getter beside `App.set_keymap`."""
+    """Returns the user's key map: keys by action id. Goes with a Textual release that has a getter beside
+    `App.set_keymap`."""
     return app._keymap
 
 
@@ -270,17 +272,17 @@ _MAX_TERMINAL_SIZE = 3000
 
 
 class KeyParser:
-    """Parses terminal input into keys and other events. Textual's driver does this in a thread that
-    cannot be woken.
+    """Parses terminal input into events for keys, mouse and pastes.
 
-    Goes with a public parser that reports how long it waits for more."""
+    Textual's driver does this in a thread that cannot be woken. Goes with a Textual release with a public parser that
+    says how long it waits for more."""
 
     def __init__(self, *, debug: bool = False) -> None:
         self._parser = XTermParser(debug)
 
     def feed(self, text: str) -> Iterator[Message]:
-        """Yields the events of the text. A sequence on which Textual's parser fails is skipped; the text after it is
-        parsed."""
+        """Parses terminal input and yields its events. A sequence on which Textual's parser fails is skipped; the text
+        after it is parsed."""
         for character in text:
             try:
                 messages = list(self._parser.feed(character))
@@ -296,7 +298,7 @@ class KeyParser:
         return self._parser.tick()
 
     def feed_alone(self, text: str) -> Iterator[Message]:
-        """Feeds text that has already waited for more input, so a leading Escape is not held back."""
+        """Parses input after which nothing else came in time, so that an Escape at its end is a key at once."""
         if text:  # an empty text would end the parser
             yield from self.feed(text)
         if text and self._parser._timeout_time is not None:
@@ -318,7 +320,8 @@ class KeyParser:
 
 
 def _is_plausible_size(size: Size) -> bool:
-    """Whether a reported size is believable: input can contain forged size reports that would make the page huge."""
+    """Returns whether a reported terminal size is believable: input can contain forged reports that would make the page
+    huge."""
     return 0 < size.width <= _MAX_TERMINAL_SIZE and 0 < size.height <= _MAX_TERMINAL_SIZE
 
 
@@ -326,25 +329,28 @@ def _is_plausible_size(size: Size) -> bool:
 
 
 def driver_of(app: App[Any]) -> Driver | None:
-    """Returns the driver that writes to the terminal; None before the start. Goes with a public `App.driver`."""
+    """Returns the driver that writes to the terminal; None before the application starts. Goes with a Textual release
+    with a public `App.driver`."""
     return app._driver
 
 
 def output_of(driver: Driver) -> Any:
-    """Returns the file that a driver writes to. Goes with a driver that is given its file."""
+    """Returns the file that a terminal driver writes to. Goes with a Textual release whose drivers are given their
+    file."""
     return driver._file  # pyright: ignore[reportAttributeAccessIssue]  (every driver of a terminal has one)
 
 
 def set_output(driver: Driver, file: Any) -> None:
-    """Sets the file that a driver writes to: Textual uses standard error, but `bayou 2>file` must draw on the terminal.
+    """Sets the file that a terminal driver writes to: Textual uses standard error, but `bayou 2>file` must draw on the
+    terminal.
 
-    Goes with a driver that is given its file."""
+    Goes with a Textual release whose drivers are given their file."""
     driver._file = file  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def set_fault_handler(app: App[Any], take: Callable[[Exception], None]) -> None:
-    """Sends unhandled exceptions to `take` instead of printing tracebacks over the terminal. Goes with a hook for
-    them."""
+    """Makes an application pass unhandled exceptions to `take`; Textual would print tracebacks over the terminal. Goes
+    with a Textual release that has a hook for them."""
     app._handle_exception = take  # type: ignore[method-assign]
 
 
@@ -352,8 +358,8 @@ DisplayFrame = Callable[[Screen[Any], RenderableType | None], None]
 
 
 def reroute_display(app: App[Any], through: Callable[[DisplayFrame], DisplayFrame]) -> None:
-    """Passes everything painted through `through` on its way to the driver. Goes with drivers that are given the
-    update."""
+    """Puts a function between an application and its driver: every painted update passes through `through`. Goes with a
+    Textual release whose drivers are given the update."""
     app._display = through(app._display)  # type: ignore[method-assign]
 
 
@@ -364,7 +370,7 @@ class CachedStylesheet(Stylesheet):
     """A stylesheet that takes parsed rules from a cache (`kept`) and styles component classes on first use.
 
     Textual parses everything at every start and styles every component class of every widget, most of which are never
-    drawn: a tenth of the start. Goes with cacheable rules and with component styles made on demand."""
+    drawn: a tenth of the start. Goes with a Textual release that caches rules and makes component styles on demand."""
 
     def __init__(self, *, variables: dict[str, str] | None = None) -> None:
         super().__init__(variables=variables)
@@ -406,7 +412,7 @@ class CachedStylesheet(Stylesheet):
 
 
 class _LazyComponentStyles(dict[str, RenderStyles]):
-    """The component styles that a widget has asked for so far."""
+    """The styles of a widget's component classes, each computed when it is first looked up."""
 
     def __init__(self, node: DOMNode, classes: Set[str], sheet: Stylesheet) -> None:
         super().__init__()

@@ -83,11 +83,11 @@ THEME_TOKENS = (*_REQUIRED_TOKENS, *_DERIVED_TOKENS, *_TOKEN_FALLBACKS)
 
 
 class ThemeError(ValueError):
-    """A theme file that cannot be used; the message names the file and the problem."""
+    """The error for a theme file that cannot be used; the message names the file and the problem."""
 
 
 class ThemeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A theme file's content."""
+    """The content of a theme file: name, appearance, and colours by token."""
 
     name: str
     appearance: Literal["dark", "light"] | None = None
@@ -100,7 +100,7 @@ class ThemeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 def parse_theme(raw: bytes, source: str) -> ThemeSpec:
-    """Parses a JSON theme file."""
+    """Parses a JSON theme file and checks it. Raises `ThemeError` if it cannot be used."""
     try:
         spec = msgspec.json.decode(raw, type=ThemeSpec)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -114,7 +114,8 @@ _VARIABLE_LINE = late(r"^\s*\$([A-Za-z][\w-]*)\s*:\s*([^;]*);[ \t]*(?:/\*.*?\*/)
 
 
 def parse_tcss_theme(text: str, name: str, source: str) -> tuple[ThemeSpec, str]:
-    """Parses a TCSS theme file; returns the tokens as a theme, and the additional style rules."""
+    """Parses a TCSS theme file; returns the tokens as a theme, and the additional style rules as text. Raises
+    `ThemeError`."""
     colors: dict[str, ColorValue] = {}
     names: dict[str, ColorValue] = {}
     appearance: Any = None
@@ -133,7 +134,8 @@ def parse_tcss_theme(text: str, name: str, source: str) -> tuple[ThemeSpec, str]
 
 
 def token_colors(spec: ThemeSpec) -> dict[str, str]:
-    """Returns the colour of every token: as set, by fallback, or derived."""
+    """Returns the colour of every theme token: as the theme sets it, else mixed from background and text, else that of
+    another token."""
     found: dict[str, str] = {}
     for token, value in spec.colors.items():
         found[token] = _resolve_color(spec, value)
@@ -160,7 +162,7 @@ def token_colors(spec: ThemeSpec) -> dict[str, str]:
 
 
 def textual_theme(spec: ThemeSpec) -> Theme:
-    """Converts the theme to a Textual theme."""
+    """Converts a theme file's content to a Textual theme."""
     if spec.ansi:
         return _ansi_theme(spec)
     colors = token_colors(spec)
@@ -184,8 +186,7 @@ def textual_theme(spec: ThemeSpec) -> Theme:
 
 
 def variable_defaults() -> dict[str, str]:
-    """Returns the style variables of every theme, for the application's
-    `get_theme_variable_defaults`.
+    """Returns the style variables of a plain theme, for the application's `get_theme_variable_defaults`.
 
     They apply until one of bayou's themes is chosen, and with themes of other origin."""
     plain = ThemeSpec(
@@ -196,7 +197,7 @@ def variable_defaults() -> dict[str, str]:
 
 
 def _textual_variables(colors: dict[str, str]) -> dict[str, str]:
-    """Sets Textual's own style variables, so that its widgets and the selection follow the theme."""
+    """Returns the values of Textual's own style variables, so that its widgets and the selection follow the theme."""
     selection = mix(colors["background"], colors["accent"], 0.35)
     names = {f"text-{token}": colors[token] for token in ("primary", "secondary", "accent")}
     names |= {f"text-{token}": colors[token] for token in ("success", "warning", "error")}
@@ -228,7 +229,8 @@ def _textual_variables(colors: dict[str, str]) -> dict[str, str]:
 
 
 def _ansi_theme(spec: ThemeSpec) -> Theme:
-    """Builds a theme from names of the terminal's palette. Backgrounds are the terminal's; no colours are mixed."""
+    """Builds a Textual theme from colour names of the terminal's palette. Backgrounds are the terminal's; no colours
+    are mixed."""
     colors = {token: str(value) for token, value in spec.colors.items()}
     for token in THEME_TOKENS:
         at = token

@@ -1,4 +1,4 @@
-"""Filters and ranks the rows of a list by a typed query. Pure."""
+"""Filters the rows of a list by a typed query and ranks the matches. Pure."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
@@ -14,7 +14,7 @@ MIN_MATCHES_FOR_ROUGH_RANKING = 300
 
 
 class MatchedRow(NamedTuple):
-    """A row with its matched characters."""
+    """A list row that matches the query, with the positions of its matched characters."""
 
     row: ListRow
     matched: tuple[int, ...] = ()
@@ -22,7 +22,7 @@ class MatchedRow(NamedTuple):
 
 
 class RowFilter:
-    """Filters rows; a longer query searches only the matches of the shorter one."""
+    """Filters and ranks the rows of a list by a query; a longer query searches only the matches of the shorter one."""
 
     def __init__(self, rows: Sequence[ListRow], order: RankingOrder = "best") -> None:
         self.rows = rows
@@ -64,7 +64,7 @@ class RowFilter:
 
 
 def find_matched_positions(row: ListRow, query: str, *, scatters: bool = True) -> tuple[int, ...]:
-    """Returns the positions of matched characters of a visible row."""
+    """Returns the positions of the characters of a list row that the query matches, for highlighting a visible row."""
     match = Query(query.strip()).match(row.searched, len(row.title) if scatters else 0)
     return match.positions if match else ()
 
@@ -74,12 +74,13 @@ def _is_plain_query(query: str) -> bool:
 
 
 def _secondary_rank(row: ListRow) -> float:
-    """Ranks rows that are unavailable now (a model without a key) and secondary rows behind the others."""
+    """Returns a penalty for rows that come after other matches: those unavailable now (a model without a key), and
+    secondary ones."""
     return (5.0 if row.tone == "dim" else 0.0) + (3.0 if row.is_secondary else 0.0)
 
 
 def _exact_name_rank(row: ListRow, query: str) -> float:
-    """Ranks a row first whose whole name was typed."""
+    """Returns a large bonus for a list row whose whole title or id was typed, so that it comes first; else 0."""
     word = query.strip().lower().lstrip("/")
     return 100.0 if word and word in (row.title.lower().lstrip("/"), row.id.lower()) else 0.0
 
@@ -93,7 +94,8 @@ def _rough_match_rank(row: ListRow, query: str) -> float:
 
 
 def _match_place_score(text: str, word: str) -> float:
-    """Scores the match position: best at the beginning, then at the start of a word."""
+    """Returns a score for where a typed word occurs in a text: highest at the beginning, then at the start of a word, 0
+    if it does not occur."""
     at = text.find(word)
     if at <= 0:
         return 20.0 if at == 0 else 0.0

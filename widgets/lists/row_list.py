@@ -1,4 +1,5 @@
-"""The list widget: rows drawn with the line API, so that thousands open at once. Scrolls, moves a cursor, highlights.
+"""The list widget: scrolls rows, moves a cursor, highlights matches. It draws rows with Textual's line API, so that
+thousands open at once.
 
 Filtering is in `filtering`, the input line in `editor.line_input`; screens combine them."""
 
@@ -33,7 +34,8 @@ MAX_ROW_CELLS = 118
 
 
 class VisibleRows(Protocol):
-    """The rows of a list: a sequence, or created when they become visible."""
+    """The protocol of the rows that a list shows: a sequence, or an object that creates each row when it becomes
+    visible."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, at: int, /) -> MatchedRow: ...
@@ -41,7 +43,7 @@ class VisibleRows(Protocol):
 
 
 class RowList(ScrollView, can_focus=False):
-    """A scrolling list of rows with a cursor."""
+    """A widget with a scrolling list of rows, of which a cursor marks one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "Up", show=False, id="tui.select.up"),
@@ -55,14 +57,14 @@ class RowList(ScrollView, can_focus=False):
     DEFAULT_CSS = "RowList { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }"
 
     class Moved(Message):
-        """The cursor moved to another row; None if there is none."""
+        """Message: the list's cursor moved to another row; `row` is None if there is none."""
 
         def __init__(self, row: ListRow | None) -> None:
             super().__init__()
             self.row = row
 
     class Chosen(Message):
-        """A row was clicked."""
+        """Message: a row of the list was clicked."""
 
         def __init__(self, row: ListRow) -> None:
             super().__init__()
@@ -102,9 +104,8 @@ class RowList(ScrollView, can_focus=False):
     def show_rows(
         self, shown: VisibleRows, *, query: str = "", keep: str = "", is_chosen: bool = True
     ) -> None:
-        """Shows other rows. The cursor goes to the row with the id `keep`, else to the first; with `is_chosen` false
-        it is on no
-        row until it is moved."""
+        """Replaces the rows of the list. The cursor goes to the row with the id `keep`, else to the first that can be
+        chosen; with `is_chosen` false to no row until the user moves it."""
         self.visible_rows = shown
         self.filter_text = query
         self.has_marks = any(item.row.is_checked for item in shown)
@@ -120,8 +121,8 @@ class RowList(ScrollView, can_focus=False):
         self._scroll_to_current()
 
     def show_lazy_rows(self, shown: VisibleRows, at: int, *, query: str = "") -> None:
-        """Shows rows that are created when they become visible; none is checked or a heading. The cursor goes to
-        `at`."""
+        """Replaces the rows of the list by some that are created when they become visible; none of them is checked or a
+        heading. The cursor goes to the index `at`."""
         self.visible_rows = shown
         self.filter_text = query
         self.has_marks = False
@@ -142,7 +143,7 @@ class RowList(ScrollView, can_focus=False):
         return self._current_index
 
     def move_to(self, at: int) -> None:
-        """Moves the cursor to a row, or to the nearest one that can be chosen."""
+        """Moves the list's cursor to the row with this index, or to the nearest one that is no heading."""
         if not self.visible_rows:
             return
         at = min(max(0, at), len(self.visible_rows) - 1)
@@ -201,7 +202,8 @@ class RowList(ScrollView, can_focus=False):
 
     @property
     def head_height(self) -> int:
-        """The rows that the heads of the columns take."""
+        """The number of screen rows that the heads of the list's columns take: 1, or 0 without heads or in a low
+        terminal."""
         return (
             1
             if self.column_heads is not None
@@ -211,16 +213,16 @@ class RowList(ScrollView, can_focus=False):
         )
 
     def _row_at(self, y: int) -> int:
-        """Returns the index of the row that is shown in a line of the widget."""
+        """Returns the index of the list row that is shown in a line of the widget."""
         return y - self.head_height + self.scroll_offset.y
 
     @property
     def _row_width(self) -> int:
-        """The width of rows, without the margin for the scroll bar."""
+        """The width of list rows in cells, without the margin for the scroll bar."""
         return max(1, self.size.width - RIGHT_MARGIN)
 
     def _extend_row(self, line: RowBuilder) -> Strip:
-        """Extends a row over the margin."""
+        """Completes a drawn list row to the widget's full width, over the margin of the scroll bar."""
         line.width = self.size.width
         return line.strip()
 
@@ -378,7 +380,8 @@ class RowList(ScrollView, can_focus=False):
 
 
 def find_cut_texts(rows: RowList, row: ListRow, width: int) -> list[str]:
-    """Returns the texts of a row that do not fit into the width."""
+    """Returns the texts of a list row (title, detail or badges, right text) that are cut at this width; none if all of
+    it fits."""
     right = plain_line(row.right)
     room = width - 2 - 2 * rows.has_marks - cells(row.before)
     has_right = cells(right) + 1 <= room // 2
@@ -393,7 +396,7 @@ def find_cut_texts(rows: RowList, row: ListRow, width: int) -> list[str]:
 
 
 def _count_needed_cells(row: ListRow, title_cells: int, width: int) -> int:
-    """Returns the cells that a row's text needs without being cut."""
+    """Returns the width in cells of a list row's title, badges and detail if nothing is cut."""
     title, detail = cells(plain_line(row.title)), cells(plain_line(row.detail))
     if title_cells and (row.badges or detail):
         title = max(title, min(title_cells, _max_title_cells(width, bool(detail))))
@@ -405,5 +408,5 @@ def _count_badge_cells(row: ListRow) -> int:
 
 
 def _max_title_cells(width: int, has_detail: bool) -> int:
-    """Returns the maximum cells of titles, so that the text after them has room."""
+    """Returns the maximum width of a list's titles in cells, so that the text after them has room."""
     return width * 2 // 5 if has_detail else width // 2

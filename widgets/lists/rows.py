@@ -1,4 +1,4 @@
-"""The rows of a list: frozen values, identified by their id."""
+"""The data of list rows: frozen values, identified by their id."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -23,7 +23,7 @@ Tone = Literal[
 
 
 class Badge(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A short word behind the title: `default`, `+3 -1`, `$0.02`."""
+    """A short word after the title of a list row: `default`, `+3 -1`, `$0.02`."""
 
     text: str
     tone: Tone = "muted"
@@ -32,7 +32,7 @@ class Badge(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A row of a list."""
+    """A row of a list: its id, title, and the texts before, after and at the right of the title."""
 
     id: str
     title: str
@@ -60,7 +60,7 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def before(self) -> str:
-        """What stands before the title."""
+        """The text before the title of a list row: its prefix and its lead word."""
         return self.prefix + self.lead_word
 
     @property
@@ -71,7 +71,7 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def make_column_heads(
     title: str, *, badges: Sequence[str] = (), detail: str = "", right: str = "", prefix: str = ""
 ) -> ListRow:
-    """Returns the heads of a list's columns, aligned as the rows' texts are."""
+    """Returns the row with the heads of a list's columns, aligned as the rows' texts are."""
     return ListRow(
         id="heads",
         title=title,
@@ -85,7 +85,8 @@ def make_column_heads(
 
 
 def with_headings(rows: Iterable[tuple[str, ListRow]]) -> list[ListRow]:
-    """Returns the rows with a heading above each run of rows of the same group; the group comes before its row."""
+    """Returns list rows with a heading row above each run of rows of the same group; `rows` are pairs of group and
+    row."""
     out: list[ListRow] = []
     for group, ours in groupby(rows, key=itemgetter(0)):
         if group:
@@ -95,7 +96,7 @@ def with_headings(rows: Iterable[tuple[str, ListRow]]) -> list[ListRow]:
 
 
 def insert_blank_rows(rows: Sequence[ListRow]) -> tuple[ListRow, ...]:
-    """Inserts a blank row above each heading but the first."""
+    """Inserts a blank row above each heading of a list except the first."""
     out: list[ListRow] = []
     for row in rows:
         if row.is_heading and out:

@@ -1,4 +1,4 @@
-"""A session's entries as lines of a tree: connectors, folding, filters. Pure and without recursion.
+"""Shows a session's entries as lines of a tree: connectors, folding, filters. Pure and without recursion.
 
 A sequence of entries without a fork is not indented; branches are indented where the conversation forks. Children of
 hidden entries are attached to the nearest visible ancestor."""
@@ -44,7 +44,7 @@ _TONE_BY_KIND: dict[str, Tone] = {
 
 
 class TreeEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A session entry as shown in the tree."""
+    """An entry of a session as the tree shows it."""
 
     id: str
     parent: str | None = None
@@ -63,7 +63,7 @@ class TreeEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TreeLine(msgspec.Struct, frozen=True, gc=False):
-    """A visible line of the tree."""
+    """A visible line of a session's tree: an entry with its connectors and fold state."""
 
     entry: TreeEntry
     prefix: str
@@ -77,9 +77,10 @@ class TreeLine(msgspec.Struct, frozen=True, gc=False):
 
 
 class EntryTree:
-    """The entries as a tree; computes the visible lines whenever filters change.
+    """A session's entries as a tree; computes the visible lines whenever the filter or the query changes.
 
-    With `describe`, entries need no text: it is called for entries that become visible, and for all in a search."""
+    With `describe`, entries need no text: the function is called for entries that become visible, and for all in a
+    search."""
 
     def __init__(
         self,
@@ -99,7 +100,8 @@ class EntryTree:
             at = self.entry_by_id[at].parent if at in self.entry_by_id else None
 
     def _nearest_conversation_entry(self, leaf: str | None) -> str | None:
-        """Returns the current message for the user: labels and model changes after it are skipped."""
+        """Returns the id of the message at or above an entry: labels and model changes are skipped. None if the entry
+        is unknown."""
         while (
             (entry := self.entry_by_id.get(leaf or "")) and entry.kind in ("label", "change") and entry.parent
         ):
@@ -109,7 +111,7 @@ class EntryTree:
     def visible_lines(
         self, kind: TreeFilter = "default", query: str = "", folded: frozenset[str] = frozenset()
     ) -> list[TreeLine]:
-        """Returns the visible lines, from the top."""
+        """Returns the visible lines of a session's tree, from the top."""
         asked = Query(query.strip())
         children = self._visible_children(self._visibility_test(kind, None if asked.is_empty else asked))
         found: list[TreeLine] = []
@@ -163,8 +165,8 @@ class EntryTree:
         return found
 
     def _visibility_test(self, kind: TreeFilter, asked: Query | None) -> Callable[[TreeEntry], bool]:
-        """Returns a function that tells whether an entry is visible; prepared once, because it is
-        called thousands of times."""
+        """Returns a function that tells whether an entry is visible with this filter and query; it is prepared once,
+        because it is called thousands of times."""
         if kind == "labeled-only":
             of_kind: Callable[[TreeEntry], bool] = lambda entry: bool(entry.label)  # noqa: E731
         else:
@@ -182,8 +184,8 @@ class EntryTree:
         return asked.is_match(f"{entry.lead}{entry.text} {entry.label}", 0)
 
     def _visible_children(self, shows: Callable[[TreeEntry], bool]) -> dict[str, list[TreeEntry]]:
-        """Groups the visible entries by their visible parent; parents precede their children in a
-        session file."""
+        """Returns the visible entries of a session, grouped by the id of their nearest visible ancestor. It relies on
+        parents preceding their children."""
         anchor: dict[str, str] = {}
         found: dict[str, list[TreeEntry]] = {}
         for entry in self.entries:
@@ -200,7 +202,8 @@ class EntryTree:
 
 
 class TreeRows:
-    """Rows of tree lines, each created on first access: a screen shows forty of thousands."""
+    """The list rows for the lines of a session's tree, each created on first access, because a screen shows forty of
+    thousands."""
 
     def __init__(self, tree: EntryTree, lines: Sequence[TreeLine], *, shows_time: bool) -> None:
         self._tree = tree
@@ -223,7 +226,8 @@ class TreeRows:
 
 
 def time_of_day(stamp: str) -> str:
-    """Formats a time stamp in local time, such as `14:02`; with the date if it is not today."""
+    """Formats an ISO time stamp in local time, such as `14:02`, with the date if it is not today; empty if it is
+    none."""
     try:
         then = datetime.fromisoformat(stamp).astimezone()
     except ValueError:
@@ -232,7 +236,7 @@ def time_of_day(stamp: str) -> str:
 
 
 def _add_prefixes(entries: Sequence[TreeEntry], above: str) -> list[tuple[TreeEntry, str, str]]:
-    """Returns each entry with the prefix of its line and the prefix of the lines below it."""
+    """Returns each sibling entry with the connectors of its line and the indent of the lines below it."""
     if len(entries) == 1:
         return [(entries[0], above, above)]
     last = len(entries) - 1

@@ -1,10 +1,10 @@
-"""Actions as rows of the palette and the table of keys."""
+"""The data of actions, as the palette and the table of keys list them."""
 
 import msgspec
 
 
 class ActionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An action: run by a key, as a command, or from the palette."""
+    """An action of the application that a key, a slash command or the palette runs: its title, keys and description."""
 
     id: str
     title: str

@@ -39,7 +39,7 @@ MIN_PAUSE_FACTOR = 20
 
 
 class BlockKeyboard(Keyboard):
-    """Keys for a single block: they scroll by rows, and leaving closes the screen."""
+    """The transcript's keys on a screen with a single block: they scroll by rows, and Escape closes the screen."""
 
     @property
     def item(self) -> Item:
@@ -79,7 +79,7 @@ KEYS: KeyTable[BlockKeyboard] = KeyTable(
 
 
 class BlockView(Transcript):
-    """A transcript with one block."""
+    """A transcript widget that shows a single block in full."""
 
     BINDINGS: ClassVar[list[BindingType]] = KEYS.bindings
 
@@ -95,14 +95,14 @@ class BlockView(Transcript):
 
 
 def show_single_block(shown: BlockView, block: Block) -> None:
-    """Shows only this block, from its beginning."""
+    """Replaces the content of a block view by one block, shown from its beginning."""
     shown.replace_all([block])
     shown.viewport.set_following(False)
     shown.keyboard.go_home()
 
 
 class SearchableScreen(SheetScreen[None]):
-    """A sheet with a searchable transcript."""
+    """A screen over the page with a transcript and its search line."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+f,slash,f3", "search", "Search", show=False, id="tui.altScreen.search"),
@@ -128,7 +128,7 @@ class SearchableScreen(SheetScreen[None]):
 
 
 class BlockScreen(SearchableScreen):
-    """A screen that shows one transcript block."""
+    """A screen that shows one block of the transcript in full, and updates it while it changes."""
 
     def __init__(self, title: str, current: Callable[[], Block | None]) -> None:
         self._heading = title
@@ -147,7 +147,7 @@ class BlockScreen(SearchableScreen):
             yield KeyHints(self._hints(), id="keys")
 
     def own_hints(self) -> list[KeyHint]:
-        """Returns the hints of further keys, which come first."""
+        """Returns the key hints that a subclass adds before the usual ones; none here."""
         return []
 
     def _hints(self) -> list[KeyHint]:
@@ -159,7 +159,7 @@ class BlockScreen(SearchableScreen):
         self.call_after_refresh(self._update_hints)
 
     def _update_hints(self) -> None:
-        """Updates the key hints when the block was laid out or replaced."""
+        """Shows the key hints again after the block was laid out or replaced."""
         if self.is_attached:
             self.query_one("#keys", KeyHints).show(self._hints())
 
@@ -187,12 +187,12 @@ class BlockScreen(SearchableScreen):
     @on(Transcript.BranchRequested)
     @on(Transcript.SymbolChosen)
     def _close_for_request(self) -> None:
-        """Closes the screen, because the request is handled on the page."""
+        """Closes the screen of a block when the user requested something that the page handles."""
         self.dismiss(None)
 
 
 class BlockQuestionScreen(BlockScreen):
-    """A screen with all of a call that is asked about, on which the question can be answered."""
+    """A screen that shows a whole tool call that waits for approval, and lets the user answer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y,alt+a", "answer(True)", "Allow", show=False, priority=True),
@@ -202,8 +202,8 @@ class BlockQuestionScreen(BlockScreen):
     def __init__(
         self, title: str, card: Card, answer: Callable[[bool], bool], *, labels: Sequence[str]
     ) -> None:
-        """`answer` returns False while the question does not accept keys; `labels`: of yes and no, yes may be
-        empty."""
+        """Creates the screen for a call's card. `answer` gets True or False and returns False while the question does
+        not accept keys; `labels`: the words for yes and no; an empty yes is not offered."""
         block = CardBlock(id="card", card=card, state=CardState.ASKED)
         self._answer = answer
         self._labels = labels
@@ -219,7 +219,7 @@ class BlockQuestionScreen(BlockScreen):
 
 
 def _hints(shown: BlockView) -> list[KeyHint]:
-    """Returns hints for the keys that apply to the block."""
+    """Returns the key hints for a block on a separate screen: those of keys that apply to its content."""
     item = shown.column.items[0]
     leaves = item.leaves or ()
     return [
@@ -246,7 +246,7 @@ def _hints(shown: BlockView) -> list[KeyHint]:
 
 
 def _waits_for_approval(block: Block) -> bool:
-    """Returns whether the block waits for approval; it is then shown from its beginning."""
+    """Returns whether a block is a call that waits for approval, which is shown from its beginning."""
     return isinstance(block, CardBlock) and block.state is CardState.ASKED
 
 

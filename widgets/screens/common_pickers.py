@@ -1,4 +1,4 @@
-"""Pickers for things with names: actions with their keys, the keys themselves, themes, older prompts."""
+"""Screens to pick something by name: actions, keys, themes, older prompts."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -18,7 +18,7 @@ from widgets.screens.screen_parts import KeyHint
 
 
 def palette_screen(actions: Sequence[ActionRow]) -> PickerScreen:
-    """Creates the palette: all actions with their keys; Enter runs one."""
+    """Returns the command palette: a picker of all actions with their keys, whose choice is run."""
     rows = with_headings(
         (
             action.group,
@@ -37,7 +37,7 @@ def palette_screen(actions: Sequence[ActionRow]) -> PickerScreen:
 
 
 def hotkeys_screen(actions: Sequence[ActionRow], *, note: str = "", current: str = "") -> PickerScreen:
-    """Creates the list of current keys by group; Enter returns a row, for rebinding."""
+    """Returns the picker of all actions with their current keys, by group; the chosen one gets another key."""
     rows: list[tuple[str, ListRow]] = []
     for action in actions:
         badges = [Badge(text=action.problem, tone="warning")] if action.problem else []
@@ -58,8 +58,7 @@ def hotkeys_screen(actions: Sequence[ActionRow], *, note: str = "", current: str
 
 
 def history_screen(entries: Sequence[UnsentPrompt]) -> PickerScreen:
-    """Creates the list of older prompts, newest first without duplicates; a row's id is its index in
-    `entries`."""
+    """Returns the picker of older prompts, newest first without duplicates; a row's id is its index in `entries`."""
     newest: dict[str, int] = {}
     for number, entry in enumerate(entries):
         newest.setdefault(draft_text_with_labels(entry), number)
@@ -88,7 +87,7 @@ THEME_SAMPLE = PreviewText(
 
 
 class ThemeScreen(PickerScreen):
-    """A theme picker: the theme under the cursor is applied by `use`; Escape restores the previous one."""
+    """A theme picker: applies the theme under the cursor at once; Escape restores the previous one."""
 
     ACTIONS = (PickerAction(id="app.themes.save", keys="ctrl+s", label="use as default", importance=7),)
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
@@ -111,7 +110,8 @@ class ThemeScreen(PickerScreen):
 
 
 class KeyScreen(DialogScreen[str | None]):
-    """Waits for a new key for an action; Escape cancels, Delete restores the default."""
+    """A dialog that waits for a new key for an action: returns the key, empty on Delete, which restores the default, or
+    None on Escape."""
 
     def __init__(self, action: ActionRow) -> None:
         keys = ", ".join(map(key_name, action.keys)) or "no key"

@@ -17,13 +17,12 @@ _REFRESH_SECONDS = 0.5
 
 
 class FollowedConversation(Protocol):
-    """The protocol of a conversation that a screen can follow: its title, footer, new content and how to
-    stop it."""
+    """The protocol of a running conversation of another agent that a screen can follow and stop."""
 
     def title(self) -> str: ...
     def footer(self) -> str: ...
     def show_new(self, transcript: Transcript) -> None:
-        """Shows the conversation, and what is new in it; called regularly."""
+        """Shows in the transcript what is new in the conversation since the last call; called regularly."""
         ...
 
     def stop_showing(self) -> None: ...
@@ -31,7 +30,7 @@ class FollowedConversation(Protocol):
 
 
 class ConversationScreen(SheetScreen[None]):
-    """A running conversation that can be stopped, and a line for messages to its agent."""
+    """A screen that follows the running conversation of another agent: it can stop it and send it messages."""
 
     AUTO_FOCUS: ClassVar[str | None] = ""  # its keys are those of the screen
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -44,8 +43,8 @@ class ConversationScreen(SheetScreen[None]):
     def __init__(
         self, shown: FollowedConversation, tell: Callable[[str], Awaitable[str]] | None = None
     ) -> None:
-        """`tell`: sends a message to the agent; returns an error or an empty text. Without it the
-        conversation is read-only."""
+        """Creates the screen. `tell`: sends a message to the agent and returns an error or an empty text. Without
+        `tell` there is no input line."""
         super().__init__(classes="full-height")
         self._shown = shown
         self._tell = tell

@@ -2,7 +2,7 @@
 on Escape.
 
 A dialog that opens while the user types ignores keys for a grace period; each ignored key restarts the period, and a
-letter without a meaning there makes it longer, since the Enter of a text often comes after a pause."""
+letter that is no key of the dialog makes it longer, since the Enter of a text often comes after a pause."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 class DialogScreen(SheetScreen[T]):
-    """A sheet with a title, a possibly long text, the question, and key hints."""
+    """The base of dialogs: a sheet with a title, a possibly long text, the question, and key hints."""
 
     HAS_EDGE: ClassVar[bool] = False
     """Whether a coloured edge shows that somebody is asked."""
@@ -91,11 +91,11 @@ class DialogScreen(SheetScreen[T]):
 
     @property
     def outer_gap(self) -> int:
-        """The blank rows below the title and above the keys."""
+        """The number of blank rows below a dialog's title and above its keys: 1 in a high terminal, else 0."""
         return int(self.app.size.height >= SPACIOUS_MIN_ROWS)
 
     def max_rows(self) -> int:
-        """The maximum number of text rows; longer text is scrolled."""
+        """The maximum number of rows for a dialog's text; a longer text is scrolled."""
         return self.app.size.height // 2
 
     def action_scroll_text(self, delta: int) -> None:
@@ -103,7 +103,7 @@ class DialogScreen(SheetScreen[T]):
 
 
 class QuestionScreen(DialogScreen[ListRow | None]):
-    """Offers several answers, chosen by arrows and Enter or by number."""
+    """A dialog with several answers, chosen by arrows and Enter or by number; returns the chosen row."""
 
     HAS_EDGE = True
     IMMEDIATE_KEYS: ClassVar[frozenset[str]] = frozenset()
@@ -126,8 +126,8 @@ class QuestionScreen(DialogScreen[ListRow | None]):
         returns_early_letters: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`returns_early_letters`: a letter pressed during the grace period closes the question with
-        a row without an id, because the user was typing something else."""
+        """Creates the dialog. `grace`: seconds without a key before it accepts keys. `returns_early_letters`: a letter
+        pressed in that time closes it with a row without an id, because the user was typing something else."""
         super().__init__(title, text)
         self.answers = tuple(answers)
         self._returns_early_letters = returns_early_letters
@@ -147,7 +147,8 @@ class QuestionScreen(DialogScreen[ListRow | None]):
         yield answers
 
     def max_rows(self) -> int:
-        """Leaves room for the answers, and for some rows of the conversation on a high terminal."""
+        """The maximum number of rows for the question's text, which leaves room for the answers, and in a high terminal
+        for some rows of the conversation."""
         height = self.app.size.height
         answers = min(len(self.answers), _MAX_ANSWER_ROWS)
         around = _ROWS_AROUND_ANSWERS + int(height >= ROOMY_MIN_ROWS) + 2 * self.outer_gap
@@ -211,7 +212,7 @@ class QuestionScreen(DialogScreen[ListRow | None]):
 
 
 class ConfirmScreen(DialogScreen[bool | None]):
-    """Yes or no. Enter means the safe answer when something would be lost."""
+    """A dialog for yes or no. Enter means yes, but no if yes would lose something."""
 
     HAS_EDGE = True
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -251,14 +252,14 @@ class ConfirmScreen(DialogScreen[bool | None]):
 
 
 class WaitScreen(DialogScreen[None]):
-    """Shown while the user does something elsewhere, such as signing in; Escape cancels."""
+    """A dialog shown while the user does something elsewhere, such as signing in; Escape cancels."""
 
     def hints(self) -> Sequence[KeyHint]:
         return (KeyHint("escape", "cancel", 8, "tui.select.cancel"),)
 
 
 class InputScreen(DialogScreen[str | None]):
-    """Asks for one line of text; secrets are shown as dots."""
+    """A dialog that asks for one line of text; secrets are shown as dots."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "answer", "Confirm", show=False, id="tui.select.confirm")
@@ -290,7 +291,7 @@ class InputScreen(DialogScreen[str | None]):
         self.query_one(RuleTitle).show(note="")
 
     def action_answer(self) -> None:
-        """Returns the text, unless `check` returns an error, which is shown."""
+        """Closes the dialog with the typed text; if `check` returns an error, shows that and stays open."""
         problem = self._check(self._line.text) if self._check else ""
         if problem:
             self.query_one(RuleTitle).show(note=problem)
@@ -299,7 +300,7 @@ class InputScreen(DialogScreen[str | None]):
 
 
 class TextEditScreen(DialogScreen[str | None]):
-    """Asks for a longer text, in an editor like the prompt editor."""
+    """A dialog that asks for a longer text, in an editor like the prompt editor."""
 
     def __init__(
         self,
@@ -309,7 +310,8 @@ class TextEditScreen(DialogScreen[str | None]):
         prefill: str = "",
         is_for_reading: bool = False,
     ) -> None:
-        """`is_for_reading`: the text is shown from its beginning and gets more room."""
+        """Creates the dialog with the text `prefill` to edit. `is_for_reading`: that text is shown from its beginning
+        and gets more room."""
         super().__init__(title, text)
         self._editor = PromptEditor(id="editor")
         self._prefill = prefill
@@ -345,8 +347,8 @@ class TextEditScreen(DialogScreen[str | None]):
 
 
 class LinesEditScreen(SheetScreen[str | None]):
-    """A screen that edits some lines of a file, shown with their line numbers; returns the new lines, or
-    None if unchanged."""
+    """A dialog that edits some lines of a file, shown with their line numbers; returns the new lines, or None if
+    unchanged."""
 
     AUTO_FOCUS: ClassVar[str | None] = "TextArea"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -387,7 +389,7 @@ class LinesEditScreen(SheetScreen[str | None]):
         self.dismiss(text if text != self._text else None)
 
     def action_cancel(self) -> None:
-        """Closes the editor; changed lines are dropped at the second time."""
+        """Closes the editor without saving; if lines were changed, the first Escape only warns."""
         is_changed = self._area.text.replace("\r\n", "\n") != self._text
         if is_changed and not self._is_warned:
             self._is_warned = True

@@ -1,4 +1,4 @@
-"""Shows the full text of the list's current row below the list if the row is cut."""
+"""Shows the full text of a list's current row below the list if some row is cut."""
 
 from widgets.line import RIGHT_MARGIN
 from widgets.lists.row_list import RowList, find_cut_texts
@@ -12,10 +12,12 @@ ROOMY_MIN_ROWS = 16
 
 
 class FullRowText(Preview):
-    """Reserves as many rows as the longest text needs, so that the list does not move; none if no row is cut."""
+    """A pane below a list with the full text of the current row. It has as many rows as the longest cut text needs, so
+    that the list does not move, and is hidden if no row is cut."""
 
     def reserve_rows(self, rows: RowList, *, is_told: bool) -> None:
-        """`is_told`: a preview already shows the full text."""
+        """Sets the pane's height for the rows of the list. `is_told`: a preview already shows the full text, so the
+        pane is hidden."""
         width, height = self.app.size
         if is_told or height < ROOMY_MIN_ROWS:
             self.display = False
@@ -31,7 +33,7 @@ class FullRowText(Preview):
         self.show_row(rows)
 
     def show_row(self, rows: RowList) -> None:
-        """Shows the full text of the list's current row."""
+        """Shows the full text of the list's current row in the pane."""
         if self.display:
             self.show(_cut_text(rows, rows.current, self.app.size.width) if rows.current else PreviewText())
 

@@ -1,4 +1,4 @@
-"""The picker: choose a row from a list that is filtered while typing. All selectors of the application use it.
+"""The picker: a list from which the user chooses a row, filtered while typing. All selectors of the application use it.
 
 It opens as a sheet at the bottom or at full height, with an optional preview of the current row. The application
 provides rows and handles actions."""
@@ -46,7 +46,7 @@ class PickerAction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def picker_bindings(actions: Sequence[PickerAction]) -> list[BindingType]:
-    """Returns bindings for a picker's own actions, which take precedence over its filter line."""
+    """Returns the key bindings for a picker's actions, which take precedence over its filter line."""
     return [
         Binding(
             action.keys,
@@ -68,7 +68,7 @@ class Picked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PickerScreen(SheetScreen[Picked | None]):
-    """A screen with a filterable list, from which a row is chosen."""
+    """A screen with a list that is filtered while typing; returns the chosen row and the action."""
 
     AUTO_FOCUS: ClassVar[str | None] = ""
     ACTIONS: ClassVar[tuple[PickerAction, ...]] = ()
@@ -95,7 +95,8 @@ class PickerScreen(SheetScreen[Picked | None]):
     ]
 
     class ActionRequested(ScreenRequest["PickerScreen"]):
-        """An action that does not close the picker; answer with `show_rows`."""
+        """Message: the user pressed the key of an action that does not close the picker; the application may answer
+        with `show_rows`."""
 
         def __init__(self, screen: "PickerScreen", action: str, row: ListRow | None) -> None:
             super().__init__(screen)
@@ -120,8 +121,9 @@ class PickerScreen(SheetScreen[Picked | None]):
         is_full_height: bool = False,
         filters: bool = True,
     ) -> None:
-        """`choose`: what Enter does; empty if it only closes. `empty`: text for an empty list,
-        computed if it names keys. `heads`: the heads of the columns. `below`: widgets below the list."""
+        """Creates a picker of `rows`. `choose`: the word for what Enter does; empty if Enter only closes. `empty`: the
+        text for an empty list, or a function of the user's keys. `heads`: the heads of the columns. `below`: widgets
+        below the list."""
         super().__init__(classes="full-height" if is_full_height else None)
         self._title = title
         self._rows = insert_blank_rows(rows)
@@ -145,8 +147,7 @@ class PickerScreen(SheetScreen[Picked | None]):
 
     @property
     def is_there(self) -> bool:
-        """Whether the picker is still open: results of background work may arrive after it was
-        closed."""
+        """Whether the picker still has its list: background work may end after the picker was closed."""
         return bool(self.query(RowList))
 
     @property
@@ -171,7 +172,8 @@ class PickerScreen(SheetScreen[Picked | None]):
         note: str | None = None,
         heads: ListRow | None = None,
     ) -> None:
-        """Replaces the rows; the cursor stays on its row if that is still there."""
+        """Replaces the picker's rows, and its title, note or column heads if given; the cursor stays on its row if that
+        is still there. Does nothing after the picker was closed."""
         if not self.is_there:
             return
         keep = current or (self.row.id if self.row else "")
@@ -190,7 +192,7 @@ class PickerScreen(SheetScreen[Picked | None]):
             self._update_count()
 
     def refresh_preview(self) -> None:
-        """Updates the preview of the current row, because more is known about it."""
+        """Draws the preview of the picker's current row again, because more is known about it."""
         if self._preview is not None and self.row is not None:
             self.query_one("#preview", Preview).show(self._preview(self.row))
 
@@ -218,7 +220,7 @@ class PickerScreen(SheetScreen[Picked | None]):
             yield KeyHints(self.hints(), all_keys=ALL_KEYS, id="keys")
 
     def compose_above(self) -> ComposeResult:
-        """Composes the widgets of a subclass between title and filter line."""
+        """Yields the widgets that a subclass shows between title and filter line; none here."""
         yield from ()
 
     def _title_cells(self) -> int:
@@ -253,8 +255,8 @@ class PickerScreen(SheetScreen[Picked | None]):
             self.query_one("#filter", LineInput).focus()
 
     def on_key(self, event: events.Key) -> None:
-        """In a short list without a filter line: a number chooses a row, a letter shows the filter
-        line."""
+        """Handles a key in a short list, which has no filter line: a number chooses a row, any other character opens
+        the filter line with it."""
         if not self._row_numbers.enable_for(self._rows) or event.character is None or not event.is_printable:
             return
         event.stop()
@@ -273,7 +275,8 @@ class PickerScreen(SheetScreen[Picked | None]):
         self._fit()
 
     def _arrange_panes(self) -> None:
-        """Sets the layout before panes exist, because a later change would style all of them again."""
+        """Sets whether the preview is beside or below the list. It runs before the panes exist, because a later change
+        would style all of them again."""
         width, height = self.app.size
         is_beside = self._preview is not None and width >= PREVIEW_MIN_WIDTH
         self.set_class(is_beside, "beside")
@@ -306,7 +309,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         self.query_one("#keys", KeyHints).show(hints)
 
     def adjust_rows(self, shown: list[MatchedRow]) -> list[MatchedRow]:
-        """Adjusts the visible rows to each other; subclasses override it."""
+        """Returns the visible rows of a picker, adjusted to each other by a subclass; unchanged here."""
         return shown
 
     def _update_count(self) -> None:
@@ -361,7 +364,8 @@ class PickerScreen(SheetScreen[Picked | None]):
 
 
 class _RowNumbers:
-    """Numbers the rows of short lists: a digit chooses a row, so no filter line is needed."""
+    """Decides whether the rows of a short list are numbered, so that a digit chooses one and no filter line is
+    needed."""
 
     def __init__(self, *, may_be: bool) -> None:
         self.is_allowed = may_be
@@ -372,7 +376,7 @@ class _RowNumbers:
 
     @staticmethod
     def row_with(number: str, rows: Sequence[ListRow]) -> ListRow | None:
-        """Returns the row with a number, if it can be chosen."""
+        """Returns the list row with this number; None if there is none that can be chosen."""
         choices = [row for row in rows if not row.is_heading]
         at = int(number) - 1
         return choices[at] if 0 <= at < len(choices) and not choices[at].is_disabled else None

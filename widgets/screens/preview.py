@@ -1,4 +1,5 @@
-"""A pane of text beside a list. Foreign text is wrapped and drawn literally; messages are drawn as Markdown."""
+"""A pane of text, such as the preview beside a list. Foreign text is wrapped and drawn literally; messages are drawn as
+Markdown."""
 
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
@@ -22,7 +23,7 @@ MIN_WRAP_CELLS = 16
 
 
 class PreviewPart(msgspec.Struct, frozen=True, kw_only=True):
-    """A paragraph of a preview, with its style."""
+    """A paragraph of a preview, with its colour and how it is wrapped."""
 
     text: str
     tone: Tone = "text"
@@ -34,7 +35,7 @@ class PreviewPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PreviewText(msgspec.Struct, frozen=True, kw_only=True):
-    """A title and paragraphs for a preview."""
+    """The content of a preview pane: a title and paragraphs."""
 
     title: str = ""
     parts: tuple[PreviewPart, ...] = ()
@@ -45,7 +46,8 @@ def make_preview(title: str, *texts: str) -> PreviewText:
 
 
 def fact_parts(pairs: Iterable[tuple[str, str]], *, tone: Tone = "muted") -> list[PreviewPart]:
-    """Returns labels and texts in two aligned columns; labels without a text are left out."""
+    """Returns a preview's paragraphs for labelled facts: labels and texts in two aligned columns; labels without a text
+    are left out."""
     told = [(label, text) for label, text in pairs if text]
     hang = max((cells(label) for label, _ in told), default=0) + 2
     return [
@@ -130,7 +132,7 @@ class Preview(ScrollView, can_focus=False):
 
 
 def count_rows(text: PreviewText, width: int) -> int:
-    """Returns the number of rows that the text needs in a pane of this width."""
+    """Returns the number of rows that a preview's text needs in a pane of this width."""
     return len(_wrap_text(text, _text_width(width), MAX_PREVIEW_CHARS))
 
 
@@ -150,7 +152,8 @@ _STYLE_BY_MARKDOWN_KEY = {
 
 
 def _wrap_text(text: PreviewText, width: int, longest: int) -> list[_StyledRow]:
-    """Returns the wrapped rows of the text."""
+    """Wraps a preview's title and paragraphs to rows of styled pieces; a paragraph is cut after `longest` characters,
+    and a row says how many are left out."""
     rows: list[_StyledRow] = []
     if text.title:
         rows += [((plain_line(text.title), "title"),), ()]
@@ -182,14 +185,14 @@ def _markdown_rows(text: str, width: int) -> Iterator[_StyledRow]:
 
 
 def _style_key(key: str) -> str:
-    """Returns the pane's style for a style of Markdown (`painting.style_lookup`)."""
+    """Converts a style of drawn Markdown (`painting.style_lookup`) to one of the preview pane."""
     name, _, flags = key.rpartition("\0")[2].partition("|")[0].partition("+")
     own, _, own_flags = _STYLE_BY_MARKDOWN_KEY.get(name, "text").partition("+")
     return f"{own}+{flags}{own_flags}" if flags or own_flags else own
 
 
 def _wrap_line(line: str, width: int, hang: int) -> list[str]:
-    """Wraps a line; continuation rows keep its indent."""
+    """Wraps a line of a preview; continuation rows keep the line's indent."""
     indent = hang or len(line) - len(line.lstrip(" "))
     if width - indent < MIN_WRAP_CELLS:
         indent = 0

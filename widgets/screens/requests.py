@@ -1,4 +1,4 @@
-"""Requests that screens send while they stay open."""
+"""The message by which a screen that stays open asks the code that opened it to do something."""
 
 from typing import Any, Generic, TypeVar
 
@@ -9,7 +9,8 @@ S = TypeVar("S", bound=Screen[Any])
 
 
 class ScreenRequest(Message, Generic[S]):
-    """Handled by the code that opened the screen. Each screen defines its requests and how they are answered."""
+    """Message from an open screen to the code that opened it. Each screen defines its requests and how they are
+    answered."""
 
     def __init__(self, screen: S) -> None:
         super().__init__()

@@ -19,7 +19,7 @@ from widgets.transcript.leaves.safe_text import cut_end_to_fit
 
 
 class KeyHint(NamedTuple):
-    """A key with its label for the hint line."""
+    """A key with the word for what it does, for a line of key hints."""
 
     key: str
     """The key as in bindings; several are separated by slashes."""
@@ -31,7 +31,7 @@ class KeyHint(NamedTuple):
 
 
 class KeyHints(Widget):
-    """A line of key hints; drops the least important ones if there is not enough room."""
+    """A widget with a line of key hints; drops the least important ones if there is not enough room."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"key-hints--key", "key-hints--label"}
     DEFAULT_CSS = "KeyHints { height: 1; }"
@@ -39,7 +39,7 @@ class KeyHints(Widget):
     def __init__(
         self, hints: Sequence[KeyHint] = (), *, all_keys: KeyHint | None = None, id: str | None = None
     ) -> None:
-        """`all_keys`: the hint shown instead of those that do not fit."""
+        """Creates the line. `all_keys`: a hint that is added when some do not fit, for the key that lists all."""
         super().__init__(id=id)
         textual_inside.paint_without_frame(self)
         self.hints = tuple(hints)
@@ -61,12 +61,13 @@ class KeyHints(Widget):
         return left
 
     def current_hints(self) -> list[KeyHint]:
-        """All hints with the user's keys; actions without a key are left out."""
+        """Returns all hints with the keys that the user set; actions without a key are left out."""
         own = textual_inside.keymap_of(self.app) if self.is_attached else {}
         return [shown for hint in self.hints if (shown := _with_user_keys(hint, own)) is not None]
 
     def key_at(self, x: int) -> str | None:
-        """Returns the key of the hint at a column; of several keys, the one there or the first."""
+        """Returns the key of the hint at a column of the line, of several keys the one there or the first; None between
+        hints."""
         at = 2
         for number, hint in enumerate(self.fitting_hints(self.size.width)):
             at += 3 if number else 0
@@ -93,7 +94,7 @@ class KeyHints(Widget):
 
 
 def _with_user_keys(hint: KeyHint, own: Mapping[str, str]) -> KeyHint | None:
-    """Returns the hint with the user's keys; None if the action has no key."""
+    """Returns a key hint with the keys that the user set for its actions; None if none of them has a key."""
     if not any(action in own for action in hint.id.split("/")):
         return hint
     keys = [
@@ -105,7 +106,7 @@ def _with_user_keys(hint: KeyHint, own: Mapping[str, str]) -> KeyHint | None:
 
 
 def _key_names(keys: str) -> str:
-    """Returns the names of keys, separated by slashes; signs by blanks, because `</>` reads as a tag."""
+    """Formats keys for a hint, separated by slashes; punctuation keys by blanks, because `</>` reads as a tag."""
     if keys == "/":
         return "/"
     names = [key_name(key) for key in keys.split("/")]
@@ -124,13 +125,13 @@ def key_list_text(hints: Sequence[KeyHint]) -> str:
 
 
 class Sheet(Vertical):
-    """Stacks the rows of a screen, which cover all of it, so the sheet itself is not drawn."""
+    """The container of a screen's rows. They cover all of it, so the container itself is not drawn."""
 
     BLANK = True
 
 
 class SheetBody(Container):
-    """Holds the panes of a sheet, which cover all of it."""
+    """The container of a screen's panes. They cover all of it, so the container itself is not drawn."""
 
     BLANK = True
 
@@ -140,8 +141,8 @@ MIN_TITLE_CELLS = 24
 
 
 class RuleTitle(Widget):
-    """A bar across the width with a title at its left and a note at its right; a rule where grounds are invisible, or
-    without a title."""
+    """The title row of a screen: a bar with a title at its left and a note at its right; a rule where backgrounds are
+    invisible, or without a title."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"rule-title--{part}" for part in ("rule", "title", "note", "added", "removed")
@@ -149,7 +150,7 @@ class RuleTitle(Widget):
     DEFAULT_CSS = "RuleTitle { height: 1; }"
 
     def __init__(self, title: str = "", note: str = "", *, indent: int = 2, id: str | None = None) -> None:
-        """`indent`: the blank columns before the title of a bar."""
+        """Creates the title row. `indent`: the blank columns before the title."""
         super().__init__(id=id)
         textual_inside.paint_without_frame(self)
         self.title = title
@@ -183,7 +184,7 @@ class RuleTitle(Widget):
         return line.fill_to(width, filler, rule).strip()
 
     def _word_styles(self, words: str) -> list[Style]:
-        """Returns styles for words and for added and removed lines."""
+        """Returns the styles of a title row's part: for words, and for counts of added and of removed lines."""
         return [
             readable_style(self.get_component_rich_style(f"rule-title--{part}"))
             for part in (words, "added", "removed")
@@ -195,7 +196,7 @@ EDGE_CELLS = 2
 
 
 class QuestionEdge(Widget):
-    """The coloured edge at the left of a question."""
+    """The coloured edge at the left of a dialog that asks the user something."""
 
     DEFAULT_CSS = "QuestionEdge { dock: left; width: 2; height: 100%; }"
 
@@ -208,7 +209,8 @@ class QuestionEdge(Widget):
 
 
 def _fitting_note(note: str, width: int) -> str:
-    """Returns as many whole parts of the note as fit; the first one is cut if necessary."""
+    """Shortens a note to the width: drops whole parts between ` · ` from the end, and cuts the first one if
+    necessary."""
     left = note.strip().split(" · ")
     while len(left) > 1 and cells(" · ".join(left)) + 2 > width:
         left.pop()
@@ -216,13 +218,13 @@ def _fitting_note(note: str, width: int) -> str:
 
 
 class WaitingBanner(Static):
-    """A row at the top of a page that says that a question waits behind it."""
+    """A row at the top of a screen that says that a question waits on the page below."""
 
     DEFAULT_CSS = "WaitingBanner { dock: top; height: 1; padding: 0 2; }"
 
 
 def show_banner(screen: Screen[Any], text: str) -> None:
-    """Shows, changes or, without a text, removes the row of a page."""
+    """Shows a text in a row at the top of a screen, changes it, or removes the row if the text is empty."""
     banner = next(iter(screen.query(WaitingBanner)), None)
     if banner is None and text:
         screen.mount(WaitingBanner(text, markup=False))

@@ -22,7 +22,7 @@ _HINTS = (
 
 
 class PageScreen(SheetScreen[None]):
-    """A screen that shows one text for reading."""
+    """A screen that shows one text for reading, or two side by side that scroll together."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "scroll_text(-1)", "Up", show=False, id="tui.select.up"),
@@ -65,7 +65,7 @@ ALL_KEYS = KeyHint("f1", "all keys", 10, "tui.select.keys")
 
 
 def show_all_keys(screen: Screen[Any]) -> None:
-    """Lists all keys of a screen, including those without space in its hint line."""
+    """Opens a screen that lists all keys of the given screen, including those without space in its hint line."""
     hints = screen.query_one(KeyHints).current_hints()
     screen.app.push_screen(
         PageScreen("Keys here", PreviewText(parts=(PreviewPart(text=key_list_text(hints)),)))

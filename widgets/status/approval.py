@@ -55,7 +55,7 @@ _TICK_SECONDS = 0.1
 
 
 class ApprovalBar(Widget, can_focus=False):
-    """The card above the editor that shows approval questions."""
+    """The card above the editor that asks the user whether a tool call may run, or asks a question of an extension."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {*CARD_COMPONENTS, *COMPONENT_NAMES}
     DEFAULT_CSS = "ApprovalBar { height: 0; display: none; }"
@@ -79,10 +79,11 @@ class ApprovalBar(Widget, can_focus=False):
         """Message: the user wants to edit the call before it runs."""
 
     class Left(Message):
-        """Asks to return the keyboard focus to the editor."""
+        """Message: the approval card wants the keyboard focus to return to the editor."""
 
     class StopRequested(Message):
-        """An ambiguous Alt key was not repeated: it was an Escape, which stops the run."""
+        """Message: stop the run, because an ambiguous Alt key was not pressed again, so it was an Escape and a
+        letter."""
 
     def __init__(
         self,
@@ -91,7 +92,8 @@ class ApprovalBar(Widget, can_focus=False):
         give_back: Callable[[str], object] = lambda text: None,
         id: str | None = None,
     ) -> None:
-        """`give_back`: writes keys into the editor that were no answer after all."""
+        """Creates the approval card without a question. `give_back`: writes keys into the editor that were held back
+        and turned out to be no answer."""
         super().__init__(id=id)
         self.asked: ApprovalRequest | None = None
         self.keys = ApprovalKeys()
@@ -134,7 +136,7 @@ class ApprovalBar(Widget, can_focus=False):
 
     @property
     def accepts_keys(self) -> bool:
-        """Whether the approval question accepts keys, which are then shown as active."""
+        """Whether the approval question accepts keys now; its card shows them as active then."""
         return self._was_armed and self.arming.is_armed(self._clock())
 
     @property
@@ -144,7 +146,7 @@ class ApprovalBar(Widget, can_focus=False):
         return rule_answers(self.asked) if self._lists_rules else call_answers(self.asked)
 
     def show(self, asked: ApprovalRequest | None) -> None:
-        """Shows another question, or hides the card."""
+        """Shows an approval question with its answers in the card, or hides the card if there is none."""
         self.arming.note_hidden()
         self._write_held_key()
         if asked is None and self.has_focus:
@@ -164,7 +166,8 @@ class ApprovalBar(Widget, can_focus=False):
             self.call_after_refresh(self._note_painted)
 
     def show_change(self, id: str, change: Sequence[ChangedFile], *, question: str = "") -> None:
-        """Shows the change that the question is about, if it is still open. `question` replaces its text."""
+        """Shows the change of files that the open approval question is about, unless the question is closed by now.
+        `question`, if given, replaces its text."""
         if self.asked is not None and self.asked.id == id:
             self._change = ProposedChange(change) if change else None
             if question:
@@ -172,16 +175,15 @@ class ApprovalBar(Widget, can_focus=False):
             self._update_rows()
 
     def note_editor_text(self, is_blank: bool) -> None:
-        """Called when the editor's text changed: single letters answer only while it is empty."""
+        """Called when the editor becomes empty or gets a text: single letters answer the approval question only while
+        it is empty."""
         if is_blank != self._is_editor_blank:
             self._is_editor_blank = is_blank
             self._update_rows()
 
     def note_input(self, event: events.Event) -> bool:
-        """Called for every key, paste or click before it is handled.
-
-        Returns True if it shows that the Alt key before it was an Escape and a letter: then the run is to be stopped.
-        """
+        """Called for every key, paste or click before it is handled. Returns True if the run is to be stopped, because
+        an Alt key that was not pressed again was an Escape and a letter."""
         now = self._clock()
         if self.asked is not None:
             self.arming.note_key(now)
@@ -204,8 +206,8 @@ class ApprovalBar(Widget, can_focus=False):
     # Keys from the editor
 
     def answer_by_page_key(self, allows: bool) -> bool:
-        """Answers the approval question by a key of the page; returns False if it was not ready or needs a
-        typed word."""
+        """Allows or denies the call by a key of the page; returns False if the question was not ready, the key must be
+        pressed again, or a word must be typed."""
         asked = self.asked
         if asked is None or (allows and not self.is_intended_key()) or not self._check_ready():
             return False
@@ -218,12 +220,14 @@ class ApprovalBar(Widget, can_focus=False):
         return True
 
     def focus_card(self, *, lists_rules: bool = False) -> None:
-        """Moves the keyboard focus to the approval card, if the question already accepts keys."""
+        """Moves the keyboard focus to the approval card if the question already accepts keys; `lists_rules` also opens
+        the list of rules."""
         if self.asked is not None and self.is_intended_key() and self._check_ready():
             self._open_card(lists_rules=lists_rules)
 
     def handle_editor_key(self, event: events.Key, *, is_blank: bool) -> bool:
-        """Takes a key from the editor that is an answer; returns False if it is for the editor."""
+        """Handles a key of the editor that answers the approval question or may begin a text; returns False if the
+        editor should handle it."""
         if self.asked is None or self.has_focus:
             return False
         if self.asks_reason:
@@ -254,7 +258,8 @@ class ApprovalBar(Widget, can_focus=False):
         return True
 
     def _answer_by_mac_option(self, letter: str, character: str, *, is_blank: bool) -> bool:
-        """Takes a character of Option on a Mac. `å` is a letter of words too, so it answers like a plain letter."""
+        """Answers by the character that Option with A, X, W or V types on a Mac; returns False if the character is
+        text. `å` also occurs in words, so it allows only like a plain letter."""
         if (letter == "y" and not is_blank) or (letter != "n" and self._is_left):
             return False
         if not self.arming.was_armed and not is_blank:
@@ -270,7 +275,8 @@ class ApprovalBar(Widget, can_focus=False):
         return True
 
     def move_to_named_answer(self, text: str) -> bool:
-        """Moves the cursor to the answer that a text sent from the editor names; Enter then chooses it."""
+        """Moves the card's cursor to the answer that a text sent from the editor names, such as "yes"; Enter then
+        chooses it. Returns False if the text names none."""
         asked = self.asked
         if asked is None or not self.display or self.has_focus or self._is_left:
             return False
@@ -297,7 +303,8 @@ class ApprovalBar(Widget, can_focus=False):
                 self._answer_by_letter(held)
 
     def _write_held_key(self) -> None:
-        """Writes a held letter into the editor, because another key followed: the user is typing a text."""
+        """Writes the letter that was held back as a possible answer into the editor, because another key followed: the
+        user is typing a text."""
         if (held := self._held.take()) and held != ENTER_CHARACTER:
             self._return_focus(held)
 
@@ -358,7 +365,7 @@ class ApprovalBar(Widget, can_focus=False):
         self._update_rows()
 
     def _stop_taking_letters(self) -> None:
-        """Stops treating plain letters as answers until the card is focused again."""
+        """Makes plain letters text instead of answers, until the approval card is focused again."""
         if self.asked is None:
             return
         if self.has_focus and (self._ambiguous.current or self.app.screen is not self.screen):
@@ -368,21 +375,21 @@ class ApprovalBar(Widget, can_focus=False):
             self._update_rows()
 
     def take_letters_again(self) -> None:
-        """Treats plain letters as answers again, because the user came back to the question from its details. The key
-        that opened them may have been taken for an Escape and a letter."""
+        """Makes plain letters answers again after the user came back from the call's details. The key that opened them
+        may have been taken for an Escape and a letter."""
         self._is_left = False
         self._update_rows()
 
     def _ask_reason(self) -> None:
-        """Leaves the keys to the editor, whose text becomes the reason of a no."""
+        """Returns the focus to the editor, whose text becomes the reason of a denial."""
         if self.has_focus:
             self.return_to_editor()
         self.asks_reason, self._is_in_use = True, False
         self._update_rows()
 
     def _handle_reason_key(self, event: events.Key, *, is_blank: bool) -> bool:
-        """Handles a key while the editor takes the reason: Escape goes back to the answers, and Enter in an empty
-        editor is a no without a reason."""
+        """Handles a key while the editor takes the reason of a denial: Escape goes back to the answers, Enter in an
+        empty editor denies without a reason. Returns False for other keys."""
         asked = self.asked
         if event.key == "escape":
             self.asks_reason, self._is_left, self._is_in_use = False, not is_blank, is_blank
@@ -397,7 +404,8 @@ class ApprovalBar(Widget, can_focus=False):
         self._confirmation_text, self._lists_rules, self._opened_by, self._chosen_index = None, False, "", 0
 
     def _check_ready(self) -> bool:
-        """Returns whether the question accepts answers yet; if not, the card shows that the key was too early."""
+        """Returns whether the approval question accepts answers yet; if not, the card says that the key came too
+        early."""
         if not self.arming.was_armed:
             self._show_too_early()
         return self.arming.was_armed
@@ -407,7 +415,8 @@ class ApprovalBar(Widget, can_focus=False):
         self._update_rows()
 
     def is_intended_key(self) -> bool:
-        """Whether a key counts as an answer. An Alt key that may be Escape and a letter must be pressed twice."""
+        """Returns whether the current key may answer the question. An Alt key that may be an Escape and a letter counts
+        only when it is pressed again."""
         was_quiet = self.asked is None or self.arming.was_armed
         if self._ambiguous.is_intended(self._clock(), was_quiet=was_quiet):
             return True
@@ -444,7 +453,8 @@ class ApprovalBar(Widget, can_focus=False):
             self._show_too_early()
 
     def _handle_confirmation_key(self, event: events.Key, word: str) -> bool:
-        """Handles typing the word of a dangerous command, then Enter; returns whether the key was used."""
+        """Handles a key while the user types the word that confirms a dangerous command, and then Enter; returns
+        whether the key was used."""
         typed = self._confirmation_text or ""
         if event.key == "enter" and typed == word and self.asked is not None:
             self.post_message(self.Answered(self.asked.id, True))
@@ -457,7 +467,8 @@ class ApprovalBar(Widget, can_focus=False):
         return True
 
     def _handle_focused_key(self, event: events.Key, asked: ApprovalRequest) -> None:
-        """Handles a key of the focused card: here no typing is going on, so that it counts at once."""
+        """Handles a key while the approval card has the focus; no text is being typed then, so the key counts at
+        once."""
         key, character = event.key, event.character or ""
         if key in ("up", "down", "j", "k"):
             self._confirmation_text = None if self._confirmation_text == "" else self._confirmation_text
@@ -495,8 +506,8 @@ class ApprovalBar(Widget, can_focus=False):
             self._update_rows()  # the keys change their colour
 
     def _note_painted(self) -> None:
-        """Starts the time for which the approval question was visible; restarts it if the terminal's size
-        changed."""
+        """Notes that the approval question is now completely visible, from which on it counts the time until it accepts
+        keys; again if the terminal's size changed."""
         is_shown = self.asked is not None and self.is_attached and self.region.height >= len(self.shown_rows)
         if is_shown and self._shown_size != self.app.size:
             self._shown_size = self.app.size

@@ -1,5 +1,5 @@
-"""The keys of an approval question: which are answers, a plain key that is held back because it may begin a text, and
-an Alt key that may be Escape and a letter, so that it must be pressed again."""
+"""Rules for the keys of an approval question: which keys answer; a plain key is held back because it may begin a text;
+an Alt key that may be Escape and a letter must be pressed again."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -25,19 +25,21 @@ LETTER_BY_MAC_OPTION: Final = {"å": "y", "≈": "n", "∑": "a", "√": DETAILS
 
 
 def is_text_key(event: events.Key) -> bool:
-    """Whether a key pressed on the page of details shows that a text is being typed."""
+    """Returns whether a key pressed on the screen with a call's details shows that the user is typing a text."""
     return event.is_printable and event.character not in _DETAILS_SCREEN_KEYS
 
 
 def is_answer_key(event: events.Key, answers: Sequence[AnswerOption]) -> bool:
-    """Whether a key moves the cursor of the card, chooses one of the answers or opens the details."""
+    """Returns whether a key has a meaning in an approval question: it moves the cursor, chooses one of the answers, or
+    opens the details."""
     letters = {answer.letter for answer in answers if answer.letter}
     numbers = {str(number) for number in range(1, min(9, len(answers)) + 1)}
     return event.key in ("up", "down", "enter") or event.character in letters | numbers | {DETAILS_LETTER}
 
 
 class HeldKey:
-    """The key that is held back, if there is one. It is taken by its timer, or before that by the next key."""
+    """The plain key that is held back as a possible answer, if there is one. A timer applies it, unless the next key
+    comes first."""
 
     def __init__(self, start_timer: Callable[[float, Callable[[], None]], Timer]) -> None:
         self._start_timer = start_timer
@@ -52,7 +54,7 @@ class HeldKey:
         self.character, self.is_early = character, is_early
 
     def take(self) -> str:
-        """Returns the character of the held key, which is held no longer; empty if there was none."""
+        """Stops holding the key and returns its character; empty if none was held."""
         held, self.character = self.character, ""
         if self._timer is not None:
             self._timer.stop()
@@ -61,7 +63,8 @@ class HeldKey:
 
 
 class AmbiguousKeys:
-    """The ambiguous Alt key that is being handled, and the one that answers when it is pressed again."""
+    """Alt keys for which terminals send the same as for Escape and a letter: the one being handled, and the one that
+    answers only when pressed again."""
 
     def __init__(self) -> None:
         self.current = ""
@@ -71,19 +74,20 @@ class AmbiguousKeys:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether a key answers only when it is pressed again."""
+        """Whether an ambiguous Alt key was pressed that answers only when it is pressed again."""
         return bool(self._awaited)
 
     def resolve(self) -> None:
-        """Waits for no key any more."""
+        """Stops waiting for an ambiguous Alt key to be pressed again."""
         self._awaited, self._deadline = "", math.inf
 
     def is_overdue(self, now: float) -> bool:
-        """Whether the key was not pressed again in time, so that it was an Escape."""
+        """Returns whether the ambiguous Alt key was not pressed again in time, so that it was an Escape."""
         return now >= self._deadline
 
     def is_intended(self, now: float, *, was_quiet: bool) -> bool:
-        """Whether the key that is being handled counts; if not, it is awaited a second time."""
+        """Returns whether the key that is being handled counts: it is not ambiguous, or was pressed a second time;
+        otherwise waits for the second time."""
         is_again = self.current == self._awaited and now - self._pressed_at >= MIN_QUIET_SECONDS and was_quiet
         if not self.current or is_again:
             self.resolve()

@@ -41,7 +41,8 @@ def paint_row(
     is_head: bool,
     is_dangerous: bool,
 ) -> Strip:
-    """Paints a row on `line`, whose base is the ground of the card; the answer at the cursor has its own ground."""
+    """Paints one row of the approval card with the styles of the theme; the answer at the cursor has its own
+    background."""
     danger = "-floor" if is_dangerous else ""
     if is_head:
         line.base = component_style(f"approval--head{danger}")

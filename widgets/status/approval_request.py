@@ -15,7 +15,7 @@ _SCOPES_PROJECT_FIRST: tuple[RuleScope, ...] = ("project", "session", "person")
 
 
 class ApprovalPart(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a call, with what it does."""
+    """A part of a call that asks for approval, such as one command of a pipeline, and what it does."""
 
     text: str
     effect: str
@@ -25,7 +25,7 @@ class ApprovalPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApprovalRule(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule that the user may add instead of allowing a call once."""
+    """A permission rule that the user may add instead of allowing a call once."""
 
     text: str
     matched_questions: int
@@ -37,7 +37,7 @@ class ApprovalRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of the change that is asked about."""
+    """A file and its diff in a change that an approval question is about."""
 
     path: str
     diff: str
@@ -47,7 +47,8 @@ class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The question that the card shows."""
+    """An approval question as data: the call, what it would do, why it is asked about, and the rules that would allow
+    it."""
 
     id: str
     tool: str
@@ -75,7 +76,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApprovalKeys(msgspec.Struct, frozen=True, kw_only=True):
-    """The keys as shown; an unbound key is empty."""
+    """The keys that the approval card names; an unbound key is empty."""
 
     once: str = "alt+a"
     deny: str = "alt+x"
@@ -88,7 +89,7 @@ AnswerAction = Literal["yes", "word", "no", "why", "rules", "rule"]
 
 
 class AnswerOption(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the numbered answers."""
+    """One of the numbered answers to an approval question."""
 
     action: AnswerAction
     """`word`: it has to be confirmed by a typed word; `why`: no, with a reason that is typed next; `rules`: opens the
@@ -121,7 +122,8 @@ def call_answers(asked: ApprovalRequest) -> list[AnswerOption]:
 
 
 def rule_answers(asked: ApprovalRequest) -> list[AnswerOption]:
-    """Returns the answers that add a rule: each rule for the session, for the project, and always."""
+    """Returns the answers that add a permission rule: each offered rule for the session, for the project, and
+    always."""
     scopes = _SCOPES_PROJECT_FIRST if any(rule.words for rule in asked.rules) else tuple(SCOPE_LABELS)
     return [
         AnswerOption(action="rule", label=rule.text, rule=rule.text, scope=scope)
@@ -131,7 +133,8 @@ def rule_answers(asked: ApprovalRequest) -> list[AnswerOption]:
 
 
 def index_of_typed_answer(asked: ApprovalRequest, text: str) -> int | None:
-    """Returns the index of the answer that a typed text names: `y`, `yes`, `n`, `no`, `a`, `always` or a number."""
+    """Returns the index of the answer to an approval question that a typed text names: `y`, `yes`, `n`, `no`, `a`,
+    `always` or a number. None for any other text."""
     answers = call_answers(asked)
     word = text.strip().casefold()
     if word.isdecimal():

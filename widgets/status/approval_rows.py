@@ -94,12 +94,12 @@ class ApprovalCardState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def answers_by_letter(self) -> bool:
-        """Whether plain keys answer now, without the focus."""
+        """Whether plain keys answer the approval question now although the editor has the focus."""
         return self.is_armed and self.takes_letters and not self.has_focus and not self.lists_rules
 
     @property
     def has_cursor(self) -> bool:
-        """Whether the cursor and the numbers do something."""
+        """Whether the arrows and the numbers choose an answer now, so that the card shows a cursor."""
         return self.has_focus or self.lists_rules or self.answers_by_letter
 
 
@@ -132,7 +132,8 @@ def approval_card_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list
 
 
 def _repeats_question(asked: ApprovalRequest) -> bool:
-    """Whether the reason says only what the question says, such as "writes a.txt" below "Change a.txt?"."""
+    """Returns whether the reason of an approval question says only what the question says, such as "writes a.txt" below
+    "Change a.txt?"."""
     verb, _, file = asked.why.partition(" ")
     return verb == "writes" and bool(file) and asked.question.endswith(f" {file}?")
 
@@ -151,7 +152,8 @@ def _head_row(asked: ApprovalRequest, width: int) -> StyledRow:
 
 
 def _question_body(asked: ApprovalRequest, state: ApprovalCardState, room: int) -> list[StyledRow]:
-    """Returns what would happen, and why that is asked about, in at most `room` rows."""
+    """Returns the middle rows of the approval card, at most `room`: the command, text or change, and why it is asked
+    about."""
     if segments := _command_segments(asked):
         rows = _part_table(segments, state.width)
         if len(rows) <= room:
@@ -181,7 +183,8 @@ def _question_body(asked: ApprovalRequest, state: ApprovalCardState, room: int) 
 
 
 def _cut_rows(rows: list[StyledRow], most: int, keys: ApprovalKeys) -> list[StyledRow]:
-    """Cuts to `most` rows, the last of which then says how many more there are."""
+    """Cuts the rows of a change or text to `most`; the last one then says how many are left out and which key shows
+    all."""
     if len(rows) <= most:
         return rows
     if most <= 1:
@@ -191,7 +194,7 @@ def _cut_rows(rows: list[StyledRow], most: int, keys: ApprovalKeys) -> list[Styl
 
 
 def _without_lead(rows: list[StyledRow], most: int) -> list[StyledRow]:
-    """Leaves out rows above the first changed line where not all rows fit: what changes is shown first."""
+    """Drops the first rows of a diff if otherwise no changed line would be among the `most` rows that fit."""
     changed = (at for at, row in enumerate(rows) if _is_changed(row))
     first = next(changed, 0)
     return rows[max(0, min(first, len(rows) - most)) :] if first >= most - 1 else rows
@@ -202,7 +205,8 @@ def _is_changed(row: StyledRow) -> bool:
 
 
 def _part_rows(asked: ApprovalRequest, width: int) -> list[StyledRow]:
-    """Returns what each part does; harmless parts are left out."""
+    """Returns the rows that say what each part of the call does, the dangerous parts first; harmless parts are left
+    out."""
     telling = [part for part in asked.parts if not part.is_harmless]
     telling.sort(key=lambda part: not part.is_dangerous)
     if len(asked.parts) < 2:
@@ -215,7 +219,7 @@ def _part_rows(asked: ApprovalRequest, width: int) -> list[StyledRow]:
 
 
 def _reason_row(asked: ApprovalRequest, width: int) -> list[StyledRow]:
-    """Returns what the parts do in one row, the dangerous ones first; nothing if there is no reason."""
+    """Returns one row with what all parts of the call do, the dangerous ones first; nothing if there is no reason."""
     parts = sorted(asked.parts, key=lambda part: not part.is_dangerous)
     effects = dict.fromkeys(plain_line(part.effect) for part in parts if not part.is_harmless and part.effect)
     reasons = "; ".join(effects) or plain_line(asked.why)
@@ -224,8 +228,8 @@ def _reason_row(asked: ApprovalRequest, width: int) -> list[StyledRow]:
 
 
 def _command_segments(asked: ApprovalRequest) -> list[ApprovalPart]:
-    """Returns the parts of a command with the operators behind them, if they are the whole command, so that it is
-    shown once; none otherwise."""
+    """Returns the parts of a command, each with the operator after it, if together they are the whole command, so that
+    it need not be shown a second time; otherwise none."""
     if asked.kind != "call" or len(asked.parts) > MAX_PARTS + 1:
         return []
     pieces = split_command(asked.text, [part.text for part in asked.parts])
@@ -235,8 +239,8 @@ def _command_segments(asked: ApprovalRequest) -> list[ApprovalPart]:
 
 
 def split_command(command: str, parts: Sequence[str]) -> list[str]:
-    """Returns the parts of a command of one line, each with the operator behind it; none if there are less than two, or
-    if they are not the whole command."""
+    """Splits a command of one line at its operators into the given parts, each with the operator after it; none if
+    there are fewer than two, or if the parts are not the whole command."""
     if len(parts) < 2 or plain_line(command) != command:
         return []
     starts: list[int] = []
@@ -253,7 +257,8 @@ def split_command(command: str, parts: Sequence[str]) -> list[str]:
 
 
 def _part_table(shown: Sequence[ApprovalPart], width: int) -> list[StyledRow]:
-    """Returns a row for each part with what it does, or two where they do not fit beside each other."""
+    """Returns the rows of a table: each part of the call with what it does, in two rows where they do not fit beside
+    each other."""
     max_column = max(12, width // 2 - 4)
     rooms = [width - _PART_INDENT - 2 - cells(plain_line(part.effect)) for part in shown]
     lengths = [min(cells(plain_line(part.text)), max_column) for part in shown]
@@ -292,7 +297,8 @@ def _answer_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list[Style
 
 
 def _with_letters(row: StyledRow, hidden: Sequence[AnswerOption], state: ApprovalCardState) -> StyledRow:
-    """Returns an answer with its letter and those of the answers that have no room for a row."""
+    """Returns the row of an answer with its letter, followed by the letters of the answers that have no room for a
+    row."""
     own = row[:3]
     letter = row[4][1].split("  ")[0]
     used = sum(cells(text) for _, text in own)
@@ -305,7 +311,7 @@ def _with_letters(row: StyledRow, hidden: Sequence[AnswerOption], state: Approva
 def _answer_keys(
     asked: ApprovalRequest, answer: AnswerOption, state: ApprovalCardState, pad: str
 ) -> StyledRow:
-    """Returns the keys of an answer, or how its word is typed."""
+    """Returns the pieces that name the keys of an answer, or how its confirmation word is typed."""
     word = asked.confirmation_word
     if answer.action == "word" and state.typed is not None:
         return (("muted", pad), ("key", "type "), ("danger", str(word)), ("key", ": "), ("text", state.typed))
@@ -354,7 +360,8 @@ def _rule_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list[StyledR
 
 
 def _key_row(asked: ApprovalRequest, state: ApprovalCardState) -> StyledRow:
-    """Returns the key hints, and why plain keys do not answer; keys are coloured once they are accepted."""
+    """Returns the last row of the approval card: key hints, or why plain keys do not answer now. Keys are coloured once
+    they are accepted."""
     keys, name = state.keys, "key" if state.is_armed or state.has_focus else "muted"
     if state.is_too_early:
         return (("warning", "  too early: "), ("muted", "the question just appeared; press the key again"))
@@ -389,7 +396,8 @@ def _short_label(answer: AnswerOption) -> str:
 
 
 def hint_row(pairs: Iterable[tuple[str, str]], name: str, width: int, lead: str = "") -> StyledRow:
-    """Returns key hints in the given style behind a text; those without a key or without room are left out."""
+    """Returns a row with key hints in the given style after a text; hints without a key or without room are left
+    out."""
     left = {f"{key} {word}": (key, word) for key, word in pairs if key}
     told: list[tuple[str, str]] = [("muted", f"  {lead}")]
     for hint in fitting_hints(" · ".join(left), width - 2 - cells(lead)).split(" · ") if left else ():
@@ -399,7 +407,7 @@ def hint_row(pairs: Iterable[tuple[str, str]], name: str, width: int, lead: str 
 
 
 def _fitting_hosts(hosts: tuple[str, ...], room: int) -> str:
-    """Returns as many hosts as fit, in brackets."""
+    """Returns as many of a rule's hosts as fit, in brackets; empty if not even one does."""
     for count in range(len(hosts), 0, -1):
         text = f" ({', '.join(hosts[:count])}{', …' * (count < len(hosts))})"
         if cells(text) <= room:

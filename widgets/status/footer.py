@@ -1,4 +1,4 @@
-"""The line of status segments at the bottom. It redraws only when a segment changed."""
+"""The line of status segments at the bottom of the page. It redraws only when a segment changed."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -17,7 +17,7 @@ TONES = ("text", "muted", "dim", "accent", "success", "warning", "error")
 
 
 class SegmentLine(Widget):
-    """Shows segments in one line, some at the left and some at the right edge."""
+    """A widget that shows status segments in one line, some at the left and some at the right edge."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *(f"segment-line--{tone}" for tone in TONES),
@@ -30,7 +30,7 @@ class SegmentLine(Widget):
         self.segments = tuple(segments)
 
     def show(self, segments: Sequence[Segment]) -> None:
-        """Shows the segments; does nothing if they are unchanged."""
+        """Shows other status segments; does nothing if they are unchanged."""
         segments = tuple(segments)
         if segments != self.segments:
             self.segments = segments
@@ -68,7 +68,7 @@ class SegmentLine(Widget):
 
 @lru_cache(maxsize=16)
 def _styled_pieces(coloured: str) -> tuple[tuple[str, Style], ...]:
-    """Returns the parts of a text with SGR sequences, each with its style."""
+    """Splits a text with SGR sequences into pieces of one style each, without the sequences."""
     text = Text.from_ansi(coloured)
     ends = sorted({0, len(text), *(at for span in text.spans for at in (span.start, span.end))})
     return tuple(
@@ -88,4 +88,4 @@ def _styled_pieces(coloured: str) -> tuple[tuple[str, Style], ...]:
 
 
 class StatusFooter(SegmentLine):
-    """The footer: folder and branch, usage and cost, model."""
+    """The bottom line of the page: folder and branch, usage and cost, model."""

@@ -1,7 +1,7 @@
-"""The header line: the product name and the session's topic."""
+"""The top line of the page: the product name and the session's topic."""
 
 from widgets.status.footer import SegmentLine
 
 
 class StatusHeader(SegmentLine):
-    """Shows segments like the footer; the application's styles hide it on short terminals."""
+    """The top line of the page, which shows status segments; the application's styles hide it on short terminals."""

@@ -13,7 +13,8 @@ MIN_STALL_SECONDS = 0.5
 
 
 class InputGuard:
-    """Tells whether a visible question accepts keys yet."""
+    """Decides whether a question that appeared by itself accepts keys yet, by how long it was visible and no key was
+    pressed."""
 
     def __init__(self) -> None:
         self._shown_at: float | None = None
@@ -23,7 +24,8 @@ class InputGuard:
         """Whether keys were accepted when the current key arrived."""
 
     def note_shown(self, now: float) -> None:
-        """Starts the period in which the question must be visible, once it is completely visible."""
+        """Called when the question is completely visible: starts the period for which it must be visible before it
+        accepts keys."""
         self._shown_at = self._last_check = now
         self.was_armed = False
 
@@ -32,19 +34,19 @@ class InputGuard:
         self.was_armed = False
 
     def update_armed(self, now: float) -> None:
-        """Records whether the question accepts keys; called regularly while it is visible."""
+        """Updates whether the question accepts keys now; called regularly while it is visible."""
         self._reset_after_stall(now)
         self._last_check = now
 
     def note_key(self, now: float) -> None:
-        """Restarts the quiet period at any key, paste or click, before it is handled."""
+        """Restarts the period in which no key may be pressed; called at any key, paste or click, before it is
+        handled."""
         self._reset_after_stall(now)
         self.was_armed = self.is_armed(now)
         self._key_at = now
 
     def note_letter(self, now: float) -> None:
-        """Starts the longer pause after a letter that the question does not use, because the user is typing
-        a text."""
+        """Makes the period without keys longer after a letter that is no answer, because the user is typing a text."""
         self._letter_at = now
 
     def is_armed(self, now: float) -> bool:
@@ -53,7 +55,7 @@ class InputGuard:
         return now - self._shown_at >= MIN_VISIBLE_SECONDS and now - self._key_at >= MIN_QUIET_SECONDS
 
     def is_shown_long(self, now: float) -> bool:
-        """Whether the question has been visible for long enough, whenever the last key was pressed."""
+        """Returns whether the question has been visible for long enough, whenever the last key was pressed."""
         return self._shown_at is not None and now - self._shown_at >= MIN_VISIBLE_SECONDS
 
     def _reset_after_stall(self, now: float) -> None:

@@ -1,6 +1,6 @@
-"""The queued messages: those that steer the run and those sent after it. With focus, they can be edited.
+"""The list of queued messages above the editor: those that steer the running agent, and those sent after the run.
 
-Takes frozen rows. Without focus it is a dimmed list above the editor; with focus rows are edited, moved and removed."""
+It takes frozen rows. Without focus it is dimmed; with focus messages are edited, moved and removed."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal
@@ -31,7 +31,7 @@ class QueuedRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueueView(Widget, can_focus=True):
-    """The list of queued messages above the editor."""
+    """A widget with the list of queued messages above the editor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False, id="app.queue.up"),
@@ -54,17 +54,17 @@ class QueueView(Widget, can_focus=True):
     DEFAULT_CSS = "QueueView { height: 0; }"
 
     class EditRequested(Message):
-        """Asks to move the message from the queue to the editor."""
+        """Message: the user wants to move a queued message into the editor."""
 
         def __init__(self, row_id: str) -> None:
             super().__init__()
             self.row_id = row_id
 
     class RemoveRequested(EditRequested):
-        """Asks to remove the message from the queue."""
+        """Message: the user wants to remove a message from the queue."""
 
     class SwitchRequested(EditRequested):
-        """Asks to switch the message between steering the run and being sent after it."""
+        """Message: the user wants to switch a queued message between steering the run and being sent after it."""
 
     class MoveRequested(Message):
         def __init__(self, row_id: str, delta: int) -> None:
@@ -73,7 +73,7 @@ class QueueView(Widget, can_focus=True):
             self.delta = delta
 
     class Left(Message):
-        """Escape was pressed: the focus should return to the editor."""
+        """Message: Escape was pressed in the queue, so that the focus returns to the editor."""
 
     def __init__(self, rows: Sequence[QueuedRow] = (), *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -138,7 +138,7 @@ class QueueView(Widget, can_focus=True):
         return line.add(images + plain_line(row.text), style).strip()
 
     def _key_hints(self) -> str:
-        """Returns the key hints while the queue has the focus."""
+        """Returns the key hints that are shown while the queue has the focus, with the user's keys."""
         own = keymap_of(self.app)
         moves = key_label(own, "app.queue.earlier", "shift+↑"), key_label(own, "app.queue.later", "shift+↓")
         usual = "shift+↑/↓" if moves == ("shift+↑", "shift+↓") else "/".join(filter(None, moves))

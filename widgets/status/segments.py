@@ -1,4 +1,4 @@
-"""Segments of header and footer: frozen values, and which of them fit. Pure."""
+"""The segments of the page's top and bottom line: frozen values, and which of them fit into a width. Pure."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -15,7 +15,7 @@ SEGMENT_GAP = "  "
 
 
 class Segment(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the status line. `text` is shown, or `short` if there is little room."""
+    """A part of a status line. `text` is shown, or `short` if there is little room."""
 
     id: str
     text: str
@@ -45,7 +45,8 @@ _SGR = late(r"\x1b\[[\d;:]*m")
 
 
 def script_segment(id: str, line: str) -> Segment:
-    """Returns a segment for a line of a script. Colours stay; any other sequence is removed."""
+    """Returns the status segment for a line that a user's status script printed. Colours stay; any other escape
+    sequence is removed."""
     text = plain_line(ansi_text.strip_ansi(line))
     codes = _SGR.findall(line)
     pieces = [plain_line(ansi_text.strip_ansi(piece)) for piece in _SGR.split(line)]
@@ -65,7 +66,8 @@ def segment_cells(segment: Segment) -> int:
 
 
 def fitting_segments(segments: Sequence[Segment], width: int) -> list[Segment]:
-    """Returns the segments that fit: long ones are shortened first, then the least important are dropped."""
+    """Returns the status segments that fit a width: long ones are shortened first, then the least important are
+    dropped."""
     whole = [segment for segment in segments if segment.text]
     left = _shorten_segments(list(whole), width)
     while len(left) > 1 and _total_cells(left) > width:
@@ -74,7 +76,7 @@ def fitting_segments(segments: Sequence[Segment], width: int) -> list[Segment]:
 
 
 def _shorten_segments(left: list[Segment], width: int) -> list[Segment]:
-    """Shortens segments until they fit, the least important first."""
+    """Replaces status segments by their short form, the least important first, until all fit the width."""
     for segment in sorted(left, key=lambda item: item.importance):
         if _total_cells(left) <= width:
             break
@@ -86,7 +88,7 @@ def _shorten_segments(left: list[Segment], width: int) -> list[Segment]:
 
 
 def _lengthen_segments(left: list[Segment], whole: Mapping[str, Segment], width: int) -> list[Segment]:
-    """Lengthens shortened segments where room is left."""
+    """Gives shortened status segments back as much of their text as the free room allows."""
     for segment in sorted(left, key=lambda item: -item.importance):
         room = width - _total_cells(left) + segment_cells(segment)
         longer = whole[segment.id]

@@ -1,7 +1,7 @@
-"""The side panel of a wide page: changed files, todos, jobs, prompts, and what the session used, from above without
-holes. Takes frozen rows and never the focus.
+"""The side panel of a wide page: changed files, todos, jobs, prompts, and what the session used, from the top without
+holes.
 
-The application decides its content and whether it is shown."""
+It takes frozen rows and never has the focus. The application decides its content and whether it is shown."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal, get_args
@@ -40,7 +40,7 @@ class SideRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SideSection(msgspec.Struct, frozen=True, kw_only=True):
-    """A titled section of the side panel."""
+    """A section of the side panel: a title, a note, and rows."""
 
     title: str
     note: str = ""
@@ -81,7 +81,7 @@ class SidePanel(Widget):
         return line.strip()
 
     def _lines(self) -> list[SideSection | SideRow | None]:
-        """Returns the content of each line: a section heading, a row, or None for a blank line."""
+        """Returns what each line of the panel shows: a section heading, a row, or None for a blank line."""
         height = self.size.height
         top, bottom = (2, 1) if height >= _ROWS_FOR_MARGINS else (0, 0)
         room = height - top - bottom
@@ -119,7 +119,7 @@ class SidePanel(Widget):
 
 
 def _fitting_sections(sections: Sequence[SideSection], height: int) -> Sequence[SideSection]:
-    """Leaves out optional sections unless enough rows stay blank."""
+    """Returns the sections to show: the optional ones only if enough rows stay blank with them."""
     needed = sum(len(section.rows) + 2 for section in sections)
     if needed + _MIN_BLANK_ROWS <= height:
         return sections
@@ -127,7 +127,7 @@ def _fitting_sections(sections: Sequence[SideSection], height: int) -> Sequence[
 
 
 def _section_heights(sections: Sequence[SideSection], height: int) -> list[int]:
-    """Returns the number of rows for each section; the longest is shortened first."""
+    """Returns how many rows each section gets in the panel's height; the longest section is shortened first."""
     shares = [len(section.rows) for section in sections]
     room = height - 2 * len(shares) + 1
     while sum(shares) > max(room, len(shares)):
@@ -136,7 +136,8 @@ def _section_heights(sections: Sequence[SideSection], height: int) -> list[int]:
 
 
 def rows_in_room(section: SideSection, room: int) -> Sequence[SideRow]:
-    """Returns the rows around the important one; the last row counts those left out."""
+    """Returns as many rows of a section as fit, around its important row; if some are left out, the last row counts
+    them."""
     rows = section.rows
     if len(rows) <= room:
         return rows

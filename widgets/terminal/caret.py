@@ -18,19 +18,19 @@ _DEFAULT_CURSOR_SHAPE_SEQUENCE = "\x1b[0 q"
 
 
 def must_draw_caret(widget: Widget) -> bool:
-    """Whether the widget must draw the caret itself."""
+    """Returns whether the widget must draw the caret itself, because there is no terminal cursor."""
     return widget.app.is_headless
 
 
 def show_terminal_cursor(widget: Widget, *, blinks: bool = False, is_bar: bool = False) -> None:
-    """Shows the terminal's cursor: a bar between characters, or a block on one."""
+    """Shows the terminal's cursor at a text field's caret: as a bar between characters, or a block on one."""
     block = _BLINKING_BLOCK_SEQUENCE if blinks else _STEADY_BLOCK_SEQUENCE
     bar = _BLINKING_BAR_SEQUENCE if blinks else _STEADY_BAR_SEQUENCE
     _write_to_terminal(widget, (bar if is_bar else block) + _SHOW_CURSOR_SEQUENCE)
 
 
 def hide_terminal_cursor(widget: Widget) -> None:
-    """Hides the cursor; when the application ends, shows it in the shell's shape instead."""
+    """Hides the terminal's cursor; when the application ends, only gives it back the shell's shape."""
     is_leaving = widget.app.return_code is not None or not widget.app.is_running
     _write_to_terminal(
         widget,
@@ -53,7 +53,7 @@ def show_cursor_after_suspension(
 
 
 def place_terminal_cursor(widget: Widget, x: int, y: int) -> None:
-    """Sets the caret's position in the widget; the next paint moves the cursor there."""
+    """Sets the position of the terminal's cursor to a cell of the widget; the next paint moves it there."""
     region = widget.content_region
     widget.app.cursor_position = Offset(region.x + x, region.y + y)
 

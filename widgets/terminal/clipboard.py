@@ -1,6 +1,7 @@
-"""The clipboard: written with OSC 52 and the system's programs, read with the programs.
+"""The clipboard: written with OSC 52 and the system's programs, read with the programs. A copy reports which way
+worked.
 
-Reports which way worked. Text that is too long for a terminal is written to a file."""
+Text that is too long for a terminal is written to a file."""
 
 import base64
 import os
@@ -22,7 +23,7 @@ CLIPBOARD_PROGRAM_TIMEOUT = 3.0
 
 
 class CopyOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of a copy. `sent`: the text was sent to the terminal, which never confirms it."""
+    """Where a copied text went: to a program, to the terminal, which never confirms it, or into a file."""
 
     program: str = ""
     """The program that accepted the text."""
@@ -31,7 +32,7 @@ class CopyOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """The outcome as a message."""
+        """Returns a message for the user that says where the copied text went."""
         if self.program:
             return f"Copied with {self.program}"
         if self.is_sent:
@@ -60,10 +61,9 @@ def copy_to_clipboard(
     env: Mapping[str, str] = os.environ,
     find: Callable[[str], str | None] = shutil.which,
 ) -> CopyOutcome:
-    """Copies by every available way. `write` sends to the terminal; `fallback` is the file for when
-    there is no clipboard; `env`: the environment, also passed to programs.
-
-    Runs programs, so call it in a thread."""
+    """Copies a text by every available way and returns which worked. `write` sends to the terminal; `fallback` is the
+    file for when there is no clipboard; `env`: the environment, also passed to programs. Runs programs, so call it in a
+    thread."""
     by = ""
     for command in _list_copy_commands(env):
         program = find(command[0])

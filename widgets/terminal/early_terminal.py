@@ -23,7 +23,7 @@ _BACKGROUND_QUERY = b"\x1b]11;?\x1b\\\x1b[c"
 
 
 class EchoLine:
-    """The input line of a launch frame: row and column from 1, width in cells, and text style."""
+    """Where typed text is shown on a launch frame: row and column from 1, width in cells, and text style."""
 
     def __init__(self, row: int, column: int, room: int, style: bytes) -> None:
         self.row, self.column, self.room, self.style = row, column, room, style
@@ -34,7 +34,8 @@ class EchoLine:
         return b"\x1b[%d;%dH" % (self.row, self.column)
 
     def draw_row(self, text: str) -> bytes | None:
-        """Returns the row with the text and the cursor after it; None if it does not fit or cannot be measured."""
+        """Returns the output that shows a typed text with the cursor after it; None if it does not fit or its width is
+        unknown."""
         used = 0
         for character in text:
             width = _character_width(character)
@@ -48,7 +49,8 @@ class EchoLine:
 
 
 class EarlyTerminal:
-    """Stores input without echo between `hold` and `end`, which must be called."""
+    """Takes the terminal at the start of the program and stores its input without echo, until the page's driver takes
+    over or the terminal is restored."""
 
     def __init__(self) -> None:
         self.terminal_attributes: Any = None
@@ -79,7 +81,8 @@ class EarlyTerminal:
         return self._handle >= 0
 
     def take_over_terminal(self) -> None:
-        """Takes over the terminal; does nothing if there is none."""
+        """Turns off the terminal's echo and line editing, and stores its input from now on; does nothing without a
+        terminal."""
         if (
             self.is_holding_terminal
             or sys.platform == "win32"
@@ -108,7 +111,7 @@ class EarlyTerminal:
             pass
 
     def show_launch_frame(self, frame: bytes, place: EchoLine) -> None:
-        """Shows a launch frame, and from then on the typed text in it."""
+        """Draws a launch frame (the cached empty page), and from then on the typed text in it."""
         import termios  # noqa: PLC0415  (not on every system)
 
         if not self.is_holding_terminal:
@@ -173,7 +176,7 @@ class EarlyTerminal:
             os.close(self._wake_write_end)
 
     def wait_for_input(self, seconds: float) -> bool:
-        """Waits for input; returns whether more arrived."""
+        """Waits at most `seconds` for terminal input and stores it; returns whether any arrived."""
         if not self.is_holding_terminal:
             return False
         if self._reader is not None:
@@ -193,14 +196,14 @@ class EarlyTerminal:
 
     @property
     def received_input(self) -> bytes:
-        """All terminal input so far: keys, and replies to queries."""
+        """All terminal input stored so far: keys, and replies to queries."""
         return self._unread_input
 
     def take_typed_text(self) -> str:
-        """Returns the typed text, if the input is only text, for the editor before the page's first
-        paint.
+        """Returns what the user typed so far, for the editor before the page's first paint, and removes it from the
+        stored input; empty if the input has other keys too.
 
-        After this the frame shows no further input."""
+        After this the launch frame shows no further input."""
         with self._lock:
             self._echo_line = None
             text, rest = split_typed_text(self._unread_input)
@@ -210,7 +213,7 @@ class EarlyTerminal:
             return text
 
     def take_input(self) -> bytes:
-        """Returns and clears the stored input, for the terminal's next reader."""
+        """Stops reading the terminal, and returns and clears the stored input, for the terminal's next reader."""
         self._stop_reading()
         while self.is_holding_terminal and self.wait_for_input(0.0):
             pass
@@ -219,13 +222,13 @@ class EarlyTerminal:
         return read.replace(b"\n", b"\r") if read.count(b"\n") == 1 else read
 
     def hand_over_terminal(self) -> None:
-        """Leaves it to the new owner of the terminal to exit the alternate screen."""
+        """Gives up the launch frame: the new owner of the terminal leaves the alternate screen."""
         self.is_launch_frame_drawn = False
         with self._lock:
             self._echo_line = None
 
     def restore_terminal(self) -> None:
-        """Restores the terminal's original state."""
+        """Restores the attributes that the terminal had at the start, and removes a launch frame."""
         if self.terminal_attributes is None:
             return
         import termios  # noqa: PLC0415  (not on every system)
@@ -245,9 +248,8 @@ class EarlyTerminal:
 
 
 def split_typed_text(read: bytes) -> tuple[str, bytes]:
-    """Returns the typed text with backspaces applied, and the input from the first non-text key on.
-
-    Replies of the terminal are left out."""
+    """Splits terminal input into the typed text, with backspaces applied, and the rest from the first key on that is no
+    text. Replies of the terminal are left out."""
     text: list[str] = []
     at = 0
     while at < len(read):
@@ -276,7 +278,8 @@ def _utf8_character_length(first: int) -> int:
 
 
 def _terminal_reply_length(read: bytes) -> int:
-    """Returns the length of a terminal's reply at the start; 0 if it is a key or incomplete."""
+    """Returns the length of the terminal's reply at the start of the input; 0 if a key is there, or the reply is
+    incomplete."""
     if read.startswith(b"\x1b]"):
         ends = [end + len(mark) for mark in (b"\x07", b"\x1b\\") if (end := read.find(mark)) > 0]
         return min(ends, default=0)
@@ -292,7 +295,7 @@ def _terminal_reply_length(read: bytes) -> int:
 
 
 def _character_width(character: str) -> int | None:
-    """Returns a character's width; None if it depends on its neighbours."""
+    """Returns the width of a character in cells; None if it depends on its neighbours."""
     if ord(character) < 0x300:
         return 1
     import unicodedata  # noqa: PLC0415  (most letters are narrow and do not need it)

@@ -38,8 +38,10 @@ class TerminalReply(str):
 
 
 class InputSplitter:
-    """Splits terminal input that arrives in pieces of any size. A possible start of a reply is held as long
-    as an Escape is. A reply that never ends types nothing, and keys pressed after it count."""
+    """Splits terminal input, which arrives in pieces of any size, into keys, whole pastes, and replies to queries.
+
+    A possible start of a reply is held back as long as an Escape is. A reply that never ends types nothing, and keys
+    pressed after it count."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -51,13 +53,13 @@ class InputSplitter:
 
     @property
     def hold_timeout(self) -> float | None:
-        """Seconds until held input counts as it is; None if nothing is held or a paste is incomplete."""
+        """The seconds until input that is held back is released; None if nothing is held or a paste is incomplete."""
         if not self._held_text or self._paste_pieces is not None:
             return None
         return max(0.0, self._hold_deadline - self._clock())
 
     def feed(self, text: str) -> Iterator[str | Paste | TerminalReply]:
-        """Yields text with keys, pastes and replies, in order."""
+        """Splits more terminal input; yields in order text with keys, pastes, and replies to queries."""
         text, begun = self._held_text + text, self._dropped_reply_start
         self._held_text = self._dropped_reply_start = ""
         while text:
@@ -79,7 +81,7 @@ class InputSplitter:
                 yield Paste(pasted.replace("\0", ""))
 
     def release_held_input(self) -> str:
-        """Returns the keys in input that was held too long."""
+        """Returns the keys in the input that was held back as a possible reply, once its time is over; empty before."""
         if self.hold_timeout != 0.0:
             return ""
         held, fragment = self._held_text, self._dropped_reply_start
@@ -103,7 +105,7 @@ class InputSplitter:
         return text[: found.start()]
 
     def _hold_end_of_paste(self, inside: str) -> None:
-        """Holds the last characters of a paste, which may be the start of its end mark."""
+        """Stores a part of a paste, but holds back its last characters, which may be the start of the end mark."""
         assert self._paste_pieces is not None
         cut = max(0, len(inside) - len(PASTE_END_SEQUENCE) + 1)
         self._paste_pieces.append(inside[:cut])
@@ -111,8 +113,8 @@ class InputSplitter:
 
 
 def _split_replies(text: str, begun: str) -> Iterator[str | TerminalReply]:
-    """Yields keys and replies. `begun`: text already dropped as the start of a reply; if none
-    follows, it is not repeated."""
+    """Yields the keys and the terminal's replies in a text. `begun`: the dropped start of a reply; if the reply never
+    ended, it is removed from the keys."""
     at = 0
     for found in _REPLY_PATTERN.finditer(text):
         if keys := text[at : found.start()].removeprefix(begun):

@@ -7,7 +7,7 @@ InputListener = Callable[[str], "str | bool | None"]
 
 
 class RawInputListeners:
-    """Passes input to listeners in the order in which they subscribed."""
+    """Passes raw terminal input to listeners, in the order in which they subscribed; each may change or consume it."""
 
     def __init__(self) -> None:
         self._listeners: list[InputListener] = []
@@ -17,7 +17,7 @@ class RawInputListeners:
         return bool(self._listeners)
 
     def add_listener(self, listener: InputListener) -> Callable[[], None]:
-        """Adds a listener; returns the function that removes it."""
+        """Subscribes a listener to raw terminal input; returns the function that removes it."""
         self._listeners.append(listener)
 
         def stop() -> None:
@@ -27,7 +27,7 @@ class RawInputListeners:
         return stop
 
     def pass_to_listeners(self, text: str) -> str:
-        """Returns the input that the listeners leave."""
+        """Passes raw terminal input through all listeners; returns what they leave, empty if one consumed it."""
         for listener in tuple(self._listeners):
             answer = listener(text)
             if answer is True:

@@ -52,7 +52,7 @@ def title_sequence(title: str) -> str:
 
 
 def progress_sequence(state: ProgressState, percent: int | None = None) -> str:
-    """OSC 9;4: taskbar or tab progress."""
+    """Returns the sequence (OSC 9;4) that shows progress in the taskbar or tab of the terminal, or ends it."""
     if state == "none":
         return f"\x1b]9;4;0;0{STRING_TERMINATOR}"
     kind = {"busy": 3 if percent is None else 1, "error": 2}[state]
@@ -62,7 +62,7 @@ def progress_sequence(state: ProgressState, percent: int | None = None) -> str:
 def notification_sequence(
     method: NotificationMethod, title: str, body: str, env: Mapping[str, str] = os.environ
 ) -> str:
-    """Returns the sequence for a desktop notification."""
+    """Returns the escape sequence for a desktop notification by the given method."""
     title, body = _shorten_safe_text(title, 80), _shorten_safe_text(body, 200)
     match choose_notification_method(env) if method == "auto" else method:
         case "off":
@@ -83,7 +83,8 @@ def notification_sequence(
 
 
 def choose_notification_method(env: Mapping[str, str]) -> NotificationMethod:
-    """Returns the notification method that the terminal is known to support; the bell if unknown."""
+    """Returns the notification method that the terminal of this environment is known to support; the bell for an
+    unknown one."""
     program = env.get("TERM_PROGRAM", "").lower()
     if env.get("KITTY_WINDOW_ID") or "kitty" in env.get("TERM", ""):
         return "osc99"
@@ -95,7 +96,8 @@ def choose_notification_method(env: Mapping[str, str]) -> NotificationMethod:
 
 
 class DesktopNotifier(msgspec.Struct, eq=False):
-    """Decides whether a notification is due: not while the user looks, not for short tasks, at most twice a second."""
+    """Sends desktop notifications through the terminal: none while the user looks at it, none for short tasks, at most
+    one a second."""
 
     write: Callable[[str], None]
     method: NotificationMethod = "auto"
@@ -121,7 +123,7 @@ class DesktopNotifier(msgspec.Struct, eq=False):
 
 
 def write_through_driver(app: App[Any], sequence: str) -> None:
-    """Sends a sequence through the application's driver; does nothing without a terminal."""
+    """Writes an escape sequence through the application's terminal driver; does nothing without a terminal."""
     driver = driver_of(app)
     if driver is not None and not app.is_headless and sequence:
         driver.write(sequence)
@@ -152,7 +154,7 @@ def _set_line_discipline(attributes: Any) -> None:
 
 
 def find_editor_command(setting: str = "", env: Mapping[str, str] = os.environ) -> list[str]:
-    """Returns the user's editor: the setting, `$VISUAL`, `$EDITOR`, or an installed one."""
+    """Returns the command of the user's editor: from the setting, `$VISUAL` or `$EDITOR`, else an installed one."""
     for wanted in (setting, env.get("VISUAL", ""), env.get("EDITOR", "")):
         if wanted.strip():
             return shlex.split(wanted)
@@ -216,7 +218,7 @@ def open_in_external_editor(
 
 
 def _run_editor_program(command: list[str], env: Mapping[str, str]) -> tuple[int, str]:
-    """Runs the program; returns its exit code, or the reason why it could not start."""
+    """Runs an editor and waits for it; returns its exit code, and the reason if it could not start."""
     try:
         return subprocess.run(command, env=env, check=False).returncode, ""
     except (OSError, ValueError) as error:

@@ -68,7 +68,8 @@ _PLAIN_MARK_TABLE = str.maketrans(dict(PLAIN_MARK_BY_MARK))
 
 
 class _WakingEvent(threading.Event):
-    """Setting it also wakes a thread that waits for input."""
+    """A thread event that, when it is set, also writes to a pipe and so wakes the thread that waits for terminal
+    input."""
 
     def __init__(self, waker: int) -> None:
         super().__init__()
@@ -80,14 +81,16 @@ class _WakingEvent(threading.Event):
 
 
 class KeyPacing(Protocol):
-    """Decides which keys must wait until the previous key has taken effect."""
+    """The protocol that tells the driver which keys are text, and waits until the effects of another key are done,
+    before the next key is delivered."""
 
     def is_text(self, key: events.Key) -> bool: ...
     async def wait_for_effects(self) -> None: ...
 
 
 class AmbiguousAltKey(events.Key):
-    """Alt with a key, or Escape directly followed by that key: most terminals send the same bytes for both."""
+    """A key event for Alt with a key, or Escape directly followed by that key: most terminals send the same bytes for
+    both."""
 
 
 AmbiguousAltKey.handler_name = events.Key.handler_name
@@ -109,10 +112,8 @@ class TerminalDriver(LinuxDriver):
         images: TerminalImages | None = None,
         has_plain_marks: bool = False,
     ) -> None:
-        """`held`: the terminal as held since the start, with its original state. `raw`: gets input
-        before it is parsed.
-
-        `images`: the terminal's images, which are notified when bayou takes or leaves the terminal
+        """Creates the driver. `held`: the terminal as held since the start, with its original state. `raw`: gets input
+        before it is parsed. `images`: the terminal's images, which are notified when bayou takes or leaves the terminal
         and get its replies. `has_plain_marks`: marks that some fonts lack are written as others."""
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         if sys.__stderr__ is not None and not sys.__stderr__.isatty():
@@ -185,7 +186,7 @@ class TerminalDriver(LinuxDriver):
         return was_away
 
     def run_input_thread(self) -> None:
-        """Reads input until `disable_input`; another such thread may follow after a suspension."""
+        """Reads terminal input in a thread until `disable_input`; another such thread may follow after a suspension."""
         try:
             self._read_keys()
         except Exception as error:  # noqa: BLE001  (a listener's boundary: the app reports it)
@@ -217,7 +218,7 @@ class TerminalDriver(LinuxDriver):
         parser.close()
 
     def allow_key_delivery(self) -> None:
-        """Lets keys be delivered; before this no widget would receive them."""
+        """Allows the input thread to deliver keys; before this no widget would receive them."""
         self._has_page = True
         os.write(self._wake_write_end, b"\0")
 
@@ -228,8 +229,8 @@ class TerminalDriver(LinuxDriver):
         _drain_pipe(self._wake_read_end)
 
     def _handle_input(self, parser: KeyParser, text: str, *, is_guessed: bool) -> None:
-        """Handles input. `is_guessed`: this terminal has sent Alt as a leading Escape, although it
-        reported otherwise."""
+        """Delivers the keys and pastes in terminal input as events, and handles replies. `is_guessed`: this terminal
+        has sent Alt as a leading Escape, although it reported that it sends Alt distinctly."""
         if text and self._raw_input is not None and self._raw_input.has_listeners:
             text = self._pass_to_listeners(self._raw_input, text)
         for part in self._input_splitter.feed(text):
@@ -249,16 +250,16 @@ class TerminalDriver(LinuxDriver):
             self._events.call_soon_threadsafe(self._images.handle_reply, str(answer))
 
     def _as_alt_key(self, event: Message) -> Message:
-        """Converts a key event: Alt with a letter types nothing, even if the Escape and the letter
-        arrived separately."""
+        """Returns a key event for Alt with a key that types nothing, ambiguous if the terminal sends Escape and a key
+        alike; other events are unchanged."""
         if not isinstance(event, events.Key) or not event.key.startswith("alt+"):
             return event
         character = None if event.is_printable else event.character
         return (events.Key if self._has_key_protocol else AmbiguousAltKey)(event.key, character)
 
     def _pass_to_listeners(self, raw: RawInputListeners, text: str) -> str:
-        """Returns the input that the listeners leave. They run in the application's thread; one that
-        hangs is skipped."""
+        """Passes input to the listeners in the application's thread and returns what they leave; a listener that hangs
+        is skipped."""
 
         async def ask() -> str:
             return raw.pass_to_listeners(text)
@@ -297,24 +298,25 @@ class TerminalDriver(LinuxDriver):
 
 
 def is_mouse_inside_screen(event: events.MouseEvent, size: Size) -> bool:
-    """Returns whether a mouse event is inside the screen. A press outside would take the focus from
-    the editor; releases always count."""
+    """Returns whether a mouse event is inside the screen, or is a release. A press outside would take the focus from
+    the editor."""
     return isinstance(event, events.MouseUp) or (0 <= event.x < size.width and 0 <= event.y < size.height)
 
 
 def raise_in_app(error: Exception) -> None:
-    """Raises the error in the application, which then ends with a report."""
+    """Raises an error in the application's thread, so that the application ends with a report."""
     raise error
 
 
 def _next_input_timeout(parser: KeyParser, incoming: InputSplitter) -> float | None:
-    """Returns the seconds until the parser or the splitter stops waiting for more input."""
+    """Returns the seconds until the parser or the splitter stops waiting for more terminal input; None if neither
+    waits."""
     waits = [seconds for seconds in (parser.escape_timeout, incoming.hold_timeout) if seconds is not None]
     return min(waits, default=None)
 
 
 def _set_utf8_output(file: Any) -> None:
-    """Sets UTF-8 output independent of the locale, replacing characters that cannot be encoded."""
+    """Makes a terminal's output stream UTF-8 whatever the locale is; characters that cannot be encoded are replaced."""
     if file is not None:
         file.reconfigure(encoding="utf-8", errors="replace")
 
@@ -335,11 +337,10 @@ def _drain_pipe(descriptor: int) -> None:
 
 
 def _stop_process_group() -> bool:
-    """Stops all processes in the foreground, as the terminal's Ctrl+Z does, and returns when they
-    continue.
+    """Stops bayou and all other foreground processes, as the terminal's Ctrl+Z does, and returns when they continue.
 
-    Parent processes (`make`, `time`, a script) must stop too, because the shell waits for them.
-    Returns False if bayou was not stopped, because there is no shell that could resume it."""
+    Parent processes (`make`, `time`, a script) must stop too, because the shell waits for them. Returns False if bayou
+    was not stopped, because there is no shell that could resume it."""
     has_stopped = False
 
     def note(number: int, frame: object) -> None:

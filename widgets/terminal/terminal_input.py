@@ -39,7 +39,7 @@ _PASTE_BEGIN_BYTES, _PASTE_END_BYTES = b"\x1b[200~", b"\x1b[201~"
 
 
 class TerminalInputReader:
-    """Converts bytes, as they are read, to text for the parser."""
+    """Converts the bytes that are read from the terminal to text that Textual's parser understands."""
 
     def __init__(self) -> None:
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
@@ -61,8 +61,8 @@ class TerminalInputReader:
         return self._decode(translated, final=final)
 
     def _translate_input(self, data: bytes) -> bytes:
-        """Converts mouse reports to SGR, and removes sequences from pastes, on which Textual's parser
-        would fail."""
+        """Converts mouse reports to SGR and keys to the encodings that Textual knows, and removes escape sequences from
+        pastes, on which its parser would fail."""
         if b"\x1b" not in data:
             return data
         parts: list[bytes] = []
@@ -103,9 +103,9 @@ _KITTY_ESCAPE_KEY = "\x1b[27u"
 
 
 def join_leading_alt(text: str, *, is_whole: bool = False) -> str:
-    """Converts Alt with a key at the beginning of the text, whose Escape was read alone: Textual would drop the Escape
-    before an Enter. An Escape and a key with Ctrl are two keys. `is_whole`: nothing follows in time, so that an Escape
-    and a bracket begin no sequence."""
+    """Converts an Escape and a key at the start of the text to Alt with that key: Textual would drop the Escape before
+    an Enter. An Escape and a key with Ctrl stay two keys. `is_whole`: no more input came in time, so that an Escape and
+    a bracket begin no sequence."""
     if is_whole and _META_ALONE_PATTERN.fullmatch(text.encode("utf-8", "replace")):
         return _META_ALONE_PATTERN.sub(_encode_kitty_alt_key, text.encode()).decode()
     if not text.startswith("\x1b") or len(text) < 2:
@@ -129,13 +129,13 @@ def _convert_alt_keys_to_kitty(data: bytes) -> bytes:
 
 
 def _encode_kitty_alt_key(found: re.Match[bytes]) -> bytes:
-    """Converts Alt with a key to kitty's encoding; a capital is a letter with Shift."""
+    """Returns kitty's encoding of Alt with the matched key; a capital is a letter with Shift."""
     key = found[1]
     return b"\x1b[%d;%du" % (ord(key.lower()), 4 if key.isupper() else 3)
 
 
 def _encode_mouse_report(buttons: int, column: int, row: int) -> bytes:
-    """Converts a mouse report. In older encodings button 3 means a release, without naming the
+    """Returns the SGR encoding of a matched older mouse report, in which button 3 means a release without naming the
     button."""
     is_release = buttons & 3 == 3 and not buttons & 0b1100_0000 and not buttons & 32
     if is_release:

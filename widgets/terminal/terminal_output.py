@@ -40,7 +40,7 @@ _MIN_SHARE_TO_SCROLL = 0.3
 
 
 class _DeferredUpdate(CompositorUpdate):
-    """A deferred update of the compositor; it is encoded only when it is sent."""
+    """A screen update of Textual's compositor that is encoded only when it is sent to the terminal."""
 
     def __init__(self, output: "TerminalOutputDiff", update: ChopsUpdate | LayoutUpdate) -> None:
         self._output = output
@@ -54,10 +54,10 @@ class _DeferredUpdate(CompositorUpdate):
 
 
 class TerminalOutputDiff:
-    """Remembers the terminal's content and encodes only the differences."""
+    """Remembers what the terminal shows and encodes only the differences of each frame."""
 
     def __init__(self, app: App[Any], over: ImageOverlay | None = None) -> None:
-        """`over`: the images that the terminal draws over cells."""
+        """Creates the encoder for an application. `over`: the images that the terminal draws over cells."""
         self._app = app
         self._image_overlay = over
         self._send_full_frame: DisplayFrame | None = None
@@ -98,7 +98,7 @@ class TerminalOutputDiff:
         self._send_full_frame(screen, renderable)
 
     def encode_update(self, update: ChopsUpdate | LayoutUpdate, console: Console) -> str:
-        """Returns the bytes that change the terminal from its current content to the update's."""
+        """Returns the output that changes the terminal from its remembered content to that of a screen update."""
         system = color_system(console)
         if isinstance(update, LayoutUpdate):
             out = self._encode_all(update, system)
@@ -158,7 +158,8 @@ class TerminalOutputDiff:
     def _scroll_moved_rows(
         self, move: "MovedRows", wanted: dict[int, list[WrittenRun]], out: list[str]
     ) -> None:
-        """Scrolls rows in the terminal and in memory; rows that must not move are requested again."""
+        """Adds the sequence that scrolls rows in the terminal, and moves the remembered rows alike; cells that must not
+        move are added to those to be written."""
         rows = self._written_rows
         count = abs(move.rows_up)
         code = "S" if move.rows_up > 0 else "T"
@@ -176,7 +177,7 @@ class TerminalOutputDiff:
 
 
 class MovedRows(NamedTuple):
-    """Rows of the screen that moved up or down."""
+    """A range of screen rows whose content moved up or down, so that the terminal can scroll it."""
 
     top: int
     bottom: int
@@ -185,7 +186,8 @@ class MovedRows(NamedTuple):
 
 
 def find_moved_rows(rows: dict[int, WrittenRow], wanted: dict[int, list[WrittenRun]]) -> MovedRows | None:
-    """Returns a move if most of the wanted rows are already on the screen at another height."""
+    """Returns the range of rows to scroll and by how much, if most of the wanted rows are already on the screen at
+    another height; None otherwise."""
     if len(wanted) < 2 * _MIN_ROWS_TO_SCROLL:
         return None
     shown: dict[int, int | None] = {}
@@ -221,8 +223,8 @@ def find_moved_rows(rows: dict[int, WrittenRow], wanted: dict[int, list[WrittenR
 def _is_already_shown(
     rows: dict[int, WrittenRow], top: int, bottom: int, wanted: dict[int, list[WrittenRun]]
 ) -> bool:
-    """Returns whether every cell of these rows is either wanted or remembered, so that it can be
-    restored."""
+    """Returns whether every cell of these screen rows is wanted now or remembered as written, so that it can be
+    restored after scrolling."""
     width = max((run.end for y in range(top, bottom) for run in rows.get(y, {}).values()), default=0)
     for y in range(top, bottom):
         row = rows.get(y, {})
@@ -239,7 +241,8 @@ def _is_already_shown(
 
 
 def _cuts_written_run(row: WrittenRow, runs: Iterable[WrittenRun]) -> bool:
-    """Returns whether a remembered run is only partly covered, so that it could not be restored."""
+    """Returns whether the wanted cells cover some remembered run of a row only in part, so that the rest could not be
+    restored."""
     wanted = list(runs)
     for known in row.values():
         overlapping = [run for run in wanted if run.x < known.end and run.end > known.x]
@@ -251,7 +254,7 @@ def _cuts_written_run(row: WrittenRow, runs: Iterable[WrittenRun]) -> bool:
 
 
 def _runs_of_update(update: ChopsUpdate) -> dict[int, list[WrittenRun]]:
-    """Returns the runs that an update contains, by row."""
+    """Returns the runs of cells that a screen update contains, by screen row."""
     wanted: dict[int, list[WrittenRun]] = {}
     for y, x1, x2 in update.spans:
         runs = wanted.get(y)
@@ -270,7 +273,7 @@ def _runs_of_update(update: ChopsUpdate) -> dict[int, list[WrittenRun]]:
 
 
 def _remember_run(row: WrittenRow, run: WrittenRun) -> None:
-    """Remembers a written run: as a part of a longer run that contains it, else instead of the runs that it
+    """Stores a run of cells as written: as a part of a longer run that contains it, else in place of the runs that it
     covers."""
     for known in row.values():
         if known.x <= run.x and run.end <= known.end and known.end - known.x > run.end - run.x:
@@ -284,7 +287,7 @@ def _remember_run(row: WrittenRow, run: WrittenRun) -> None:
 
 
 def _replace_part_of_run(known: WrittenRun, run: WrittenRun) -> WrittenRun | None:
-    """Returns a written run with a part of its cells replaced; None unless all its cells are known to be
+    """Returns a written run with a part of its cells replaced by another run; None unless all its cells are known to be
     one column wide."""
     if _split_narrow_segments(known.strip) is None or _split_narrow_segments(run.strip) is None:
         return None
@@ -294,8 +297,8 @@ def _replace_part_of_run(known: WrittenRun, run: WrittenRun) -> WrittenRun | Non
 
 
 def find_changed_part(known: WrittenRun, run: WrittenRun) -> tuple[int, Strip] | None:
-    """Returns where two runs of the same cells begin to differ, and the new cells; None if it is
-    safer to send everything.
+    """Compares the written and the wanted run for the same cells; returns the column where they begin to differ and the
+    new cells up to the last difference. None if all cells have to be sent.
 
     Only runs of narrow characters are cut, because terminals disagree about the width of others."""
     old, new = _split_narrow_segments(known.strip), _split_narrow_segments(run.strip)
@@ -348,7 +351,7 @@ def _count_equal_cells(old: list[Segment], new: list[Segment], at: int) -> int:
 
 
 def _encode_strip(strip: Strip, system: ColorSystem) -> str:
-    """Returns the strip's encoding, computed once."""
+    """Returns a strip's output for the terminal, which is computed once and cached."""
     found = cached_encoding(strip)
     if found is None:
         found = encode_strip(strip, system)

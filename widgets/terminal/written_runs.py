@@ -1,4 +1,4 @@
-"""The text written to the terminal: runs of cells by row."""
+"""The type for what was written to the terminal: runs of cells by row."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Creates the column's items for blocks. The drawing code is large and is imported with the first block."""
+"""Creates the layout items of transcript blocks. The drawing code is large, so it is imported with the first block."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def make_items(blocks: Iterable[Block]) -> list[Item]:
 
 
 def make_reply_item(block_id: str) -> Item:
-    """Creates the item of a reply that begins."""
+    """Creates the layout item of a model's reply that begins and will grow."""
     from widgets.transcript.item import Item, reply_placeholder  # noqa: PLC0415  (with the first block)
 
     return Item(reply_placeholder(block_id), live=True)

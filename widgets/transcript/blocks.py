@@ -1,4 +1,5 @@
-"""The blocks of a transcript: frozen values that say what to show. `leaves` draws them."""
+"""The blocks of a transcript (prompts, replies, tool calls, notes, ends of turns): frozen values that say what to show.
+`leaves` draws them."""
 
 from enum import StrEnum
 from typing import Literal
@@ -9,7 +10,7 @@ from tools.results import Card, ImageBlock, MapBlock
 
 
 class CardState(StrEnum):
-    """The state of a tool call's card."""
+    """The state of a tool call, as its card shows it."""
 
     PENDING = "pending"
     """The call's arguments are still being received, or it waits for its turn."""
@@ -23,7 +24,7 @@ class CardState(StrEnum):
 
 
 class ReplyState(StrEnum):
-    """The state of a reply."""
+    """The state of a model's reply: in progress, complete, or how it ended early."""
 
     STREAMING = "streaming"
     DONE = "done"
@@ -35,7 +36,7 @@ class ReplyState(StrEnum):
 
 
 class NoteKind(StrEnum):
-    """The kind of a message of bayou."""
+    """The kind of a message that bayou itself shows, such as a warning."""
 
     INFO = "info"
     SUCCESS = "success"
@@ -44,7 +45,8 @@ class NoteKind(StrEnum):
 
 
 class CustomKind(StrEnum):
-    """The kind of a custom block."""
+    """The kind of a block that shows neither a prompt, a reply nor a tool call, such as a command of the user or a
+    compaction."""
 
     FILE_MAP = "file map"
     READ_RECOVERY = "read recovery"
@@ -64,7 +66,7 @@ class _FrozenValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShownFailure(_FrozenValue, frozen=True, kw_only=True):
-    """Why something failed, and the next step."""
+    """A failure as the transcript shows it: the reason, the next step, and the key that retries."""
 
     message: str
     next_step: str = ""
@@ -73,20 +75,20 @@ class ShownFailure(_FrozenValue, frozen=True, kw_only=True):
 
 
 class Thought(_FrozenValue, frozen=True, kw_only=True):
-    """A part of a reply: the model's thinking."""
+    """A part of a model's reply: its thinking, and how many seconds that took."""
 
     text: str
     seconds: float | None = None
 
 
 class Prose(_FrozenValue, frozen=True, kw_only=True):
-    """A part of a reply: Markdown text."""
+    """A part of a model's reply: Markdown text."""
 
     text: str
 
 
 class UserBlock(_FrozenValue, frozen=True, kw_only=True):
-    """A prompt of the user."""
+    """A transcript block with a prompt of the user and its images."""
 
     id: str
     text: str
@@ -94,7 +96,7 @@ class UserBlock(_FrozenValue, frozen=True, kw_only=True):
 
 
 class ReplyBlock(_FrozenValue, frozen=True, kw_only=True):
-    """A reply of the model."""
+    """A transcript block with a reply of the model: its parts, its state, and why it failed."""
 
     id: str
     parts: tuple[Thought | Prose, ...] = ()
@@ -103,7 +105,7 @@ class ReplyBlock(_FrozenValue, frozen=True, kw_only=True):
 
 
 class CardBlock(_FrozenValue, frozen=True, kw_only=True):
-    """A tool call and its result. The id is the call's id."""
+    """A transcript block with a tool call and its result. Its id is the call's id."""
 
     id: str
     card: Card
@@ -131,7 +133,7 @@ class CustomBlock(_FrozenValue, frozen=True, kw_only=True):
 
 
 class PageRow(_FrozenValue, frozen=True, kw_only=True):
-    """A row of the first page: a label, a text, and what is at the right. A click does what it is about."""
+    """A row of the first page of a new session: a fact, a choice or a tip. A click sends a text or runs an action."""
 
     text: str
     label: str = ""
@@ -145,7 +147,7 @@ class PageRow(_FrozenValue, frozen=True, kw_only=True):
 
 
 class NoteBlock(_FrozenValue, frozen=True, kw_only=True):
-    """A message of bayou."""
+    """A transcript block with a message of bayou itself, or with the first page of a new session."""
 
     id: str
     text: str
@@ -164,7 +166,7 @@ class NoteBlock(_FrozenValue, frozen=True, kw_only=True):
 
 
 class TurnAction(_FrozenValue, frozen=True, kw_only=True):
-    """Something that can be done with a turn, by its key or a click."""
+    """Something that the user can do with a finished turn, such as undo it, by its key or a click."""
 
     key: str
     words: str
@@ -173,7 +175,7 @@ class TurnAction(_FrozenValue, frozen=True, kw_only=True):
 
 
 class TurnBlock(_FrozenValue, frozen=True, kw_only=True):
-    """The end of a turn: how it ended, how long it took, and what it changed."""
+    """A transcript block for the end of a turn: how it ended, how long it took, and what it changed."""
 
     id: str
     words: str
@@ -193,7 +195,7 @@ Block = UserBlock | ReplyBlock | CardBlock | CustomBlock | NoteBlock | TurnBlock
 
 
 def map_of_block(block: Block) -> MapBlock | None:
-    """The file map that the block shows, if it shows one."""
+    """Returns the file map that a tool call's block shows; None if it shows none."""
     if not isinstance(block, CardBlock | CustomBlock):
         return None
     return next((part for part in block.card.blocks if isinstance(part, MapBlock)), None)

@@ -1,5 +1,7 @@
-"""Folds a burst, consecutive calls that only read or search, into one row. A call that failed, runs or was
-opened by hand keeps its own row. The row opens by the key and the click of a card."""
+"""Folds bursts into one row. A burst is a run of consecutive tool calls that only read or search. A call that failed,
+runs or was opened by hand keeps its own row.
+
+The row opens by the key and the click of a card."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -20,7 +22,7 @@ _MAX_BURST_ITEMS = 50
 
 
 class Burst:
-    """A burst: consecutive calls that only read or search, which share one row."""
+    """Consecutive tool calls that only read or search, which the transcript can fold into one row."""
 
     def __init__(self) -> None:
         self.items: list[Item] = []
@@ -28,8 +30,8 @@ class Burst:
         """Whether each of its calls has a row, because the user opened it."""
 
     def fold(self, expansion: Expansion) -> bool:
-        """Folds a burst's calls into one row or unfolds them, by their state; returns whether that
-        changed."""
+        """Folds those calls of a burst that may be folded into the row of the first one, or unfolds all, by their
+        current state; returns whether that changed anything."""
         folded = [] if self.is_open else [item for item in self.items if _is_foldable(item, expansion)]
         if len(folded) < _MIN_FOLDED_CALLS:
             folded = []
@@ -43,7 +45,7 @@ class Burst:
 
 
 def join_bursts(items: Sequence["Item"], above: "Item | None" = None) -> None:
-    """Adds each call that only reads or searches to the burst of the call above it, or to a new burst."""
+    """Puts each call that only reads or searches into the burst of the call above it, or into a new one."""
     for item in items:
         if _is_read_only_call(item.block):
             burst = above.burst if above is not None else None
@@ -77,7 +79,8 @@ def _is_foldable(item: "Item", expansion: Expansion) -> bool:
 
 
 def folded_burst_card(cards: Sequence[CardBlock]) -> Card:
-    """Returns the card of a folded burst: the files that were read, and how many searches there were."""
+    """Returns the card that stands for the folded calls of a burst: which files were read, and how many searches there
+    were."""
     read = [_file_name(one.card.subject) for one in cards if one.card.kind == "read"]
     names = list(dict.fromkeys(filter(None, read)))
     shown = names[:_MAX_NAMES]
@@ -95,7 +98,7 @@ def folded_burst_card(cards: Sequence[CardBlock]) -> Card:
 
 
 def _file_name(subject: str) -> str:
-    """Returns the name of a file without its folders and lines."""
+    """Returns the last part of a file's path, without a range of lines."""
     path, colon, lines = subject.rpartition(":")
     named = path if colon and lines[:1].isdigit() else subject
     return named.rstrip("/").rpartition("/")[2]

@@ -1,6 +1,5 @@
-"""Stacks the blocks: finds the rows of a viewport, and keeps the view in place when heights change.
-
-Works only with numbers and leaves; `view` draws the result."""
+"""The vertical stack of a transcript's blocks: finds the rows that are visible, and keeps the view in place when
+heights change. It works only with numbers and layout; `view` draws the result."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ ABOVE_ALL = -2
 
 
 class LocatedRow(NamedTuple):
-    """A visible row: its item, leaf and row within the leaf."""
+    """A visible row of the transcript: the block's item, the leaf (unit of layout) and the row within it."""
 
     item: Item
     leaf: Leaf | None
@@ -36,7 +35,7 @@ class LocatedRow(NamedTuple):
 
 
 class Anchor(NamedTuple):
-    """A row of a block that must keep its place on the screen."""
+    """A remembered row of a block that is to keep its place on the screen when heights change."""
 
     item: Item
     row: int
@@ -48,7 +47,7 @@ class Anchor(NamedTuple):
 
 
 class Column:
-    """The vertical stack of all blocks."""
+    """The vertical stack of a transcript's blocks with their heights."""
 
     def __init__(self) -> None:
         self.items: list[Item] = []
@@ -90,7 +89,7 @@ class Column:
         self._index = {item.block.id: index for index, item in enumerate(self.items)}
 
     def prepend(self, items: list[Item]) -> None:
-        """Inserts items at the beginning; the cost does not depend on the number of existing ones."""
+        """Inserts the items of earlier blocks at the beginning; the cost does not depend on how many follow."""
         self._sizes = None
         self.changes += 1
         join_bursts(items)
@@ -125,7 +124,7 @@ class Column:
         self.update_gap(index)
 
     def update_gap(self, index: int, *, is_another: bool = True) -> None:
-        """Updates the gap above a block after the block above it changed.
+        """Updates the blank row above a block after the block above it changed, and measures the block again if needed.
 
         `is_another`: the block above is now a different one."""
         if index < len(self.items):
@@ -137,7 +136,8 @@ class Column:
                 self.measure(index)
 
     def fold_burst(self, index: int) -> None:
-        """Folds or unfolds the burst of a block after one of its calls changed."""
+        """Folds or unfolds the burst that a block belongs to, after one of its calls changed, and updates the
+        heights."""
         burst = self.items[index].burst
         if burst is None or not burst.fold(self.expansion):
             return
@@ -147,11 +147,11 @@ class Column:
             self.update_gap(at)
 
     def _visible_block_above(self, index: int) -> Item | None:
-        """Returns the nearest block above that has visible content."""
+        """Returns the item of the nearest block above that has visible content; None if there is none."""
         return next((self.items[at] for at in range(index - 1, -1, -1) if not self.items[at].is_empty), None)
 
     def estimate_heights(self) -> None:
-        """Estimates all heights after the expansion changed, without drawing."""
+        """Estimates the heights of all blocks after the expansion changed, without drawing them."""
         self._sizes = None
         width, expansion = max(1, self.width), self.expansion
         heights = []
@@ -165,7 +165,7 @@ class Column:
         self.heights.replace(heights)
 
     def resize(self, width: int) -> None:
-        """Estimates all heights for another width, cheaply, since there may be thousands of blocks."""
+        """Estimates the heights of all blocks for another width by a cheap formula, since there may be thousands."""
         if not self._sizes or len(self._sizes[0]) != len(self.items):
             sizes = [item.size_estimate(item.current_extent(self.expansion)) for item in self.items]
             lines = [item.gap + size.lines for item, size in zip(self.items, sizes, strict=True)]
@@ -177,7 +177,7 @@ class Column:
             self.heights.set(self._index[item.block.id] + self._before, item.measure(width, self.expansion))
 
     def measure(self, index: int) -> int:
-        """Computes a block's exact height."""
+        """Lays a block out and returns its exact height."""
         item = self.items[index]
         if item.live is None and not item.has_size:
             self._sizes = None  # its content has changed
@@ -189,13 +189,14 @@ class Column:
         return item.height
 
     def release_old_drawings(self) -> None:
-        """Releases the drawings that were least recently used."""
+        """Frees the drawings of the least recently drawn blocks beyond a limit; their heights stay."""
         while len(self._recently_drawn) > MAX_CACHED_BLOCKS:
             _, item = self._recently_drawn.popitem(last=False)
             item.release_drawing()
 
     def measure_visible(self, y: int, height: int) -> int:
-        """Computes exact heights for the rows visible from `y` on; returns the new position of the first row."""
+        """Lays out the blocks that are visible from row `y` on; returns the row's position, which may have changed with
+        the heights."""
         if not self.items:
             return 0
         index = self.heights.block_at(y)
@@ -217,7 +218,8 @@ class Column:
         return self.heights.top_of_block(index) + row
 
     def position_after_scroll(self, y: int, delta: int, height: int) -> int:
-        """Scrolls by some rows: exact even where heights above are only estimates."""
+        """Returns the position after scrolling by `delta` rows, exact even where the heights above were only
+        estimates."""
         if not self.items:
             return 0
         index = self.heights.block_at(y)
@@ -233,8 +235,7 @@ class Column:
         return self.measure_visible(max(0, self.heights.top_of_block(index) + row), height)
 
     def measure_last_screen(self, height: int) -> int:
-        """Computes exact heights for the end of the transcript; returns the position of the first
-        visible row."""
+        """Lays out the blocks at the end of the transcript; returns the position of the first visible row there."""
         index = len(self.items)
         shown = 0
         while index > 0 and shown < height:
@@ -244,7 +245,7 @@ class Column:
         return max(0, self.heights.total - height)
 
     def _measure_end(self, index: int, rows: int) -> int:
-        """Computes a block's exact height, as far as its last `rows` rows need it."""
+        """Returns a block's height, computed so far that its last `rows` rows are exact."""
         self._measure_rough_item(index, self.measure(index), rows, is_above=True)
         return self.heights[index]
 
@@ -255,7 +256,7 @@ class Column:
         return row
 
     def rows(self, y: int, height: int) -> list[LocatedRow]:
-        """Returns the content of each visible row; fewer rows than requested at the end."""
+        """Returns what each of the `height` rows from `y` on shows; fewer at the end of the transcript."""
         rows: list[LocatedRow] = []
         if not self.items or self.width <= 0:
             return rows
@@ -276,7 +277,7 @@ class Column:
         return rows
 
     def remember_position(self, y: int) -> Anchor | None:
-        """Remembers the content at a row."""
+        """Returns an anchor for the content at row `y`, by which it is found again; None in an empty transcript."""
         if not self.items or self.width <= 0:
             return None
         index = self.heights.block_at(y)
@@ -287,7 +288,7 @@ class Column:
         return Anchor(item, row, item.height, leaf, offset)
 
     def position_of(self, anchor: Anchor) -> int:
-        """Returns the current position of the remembered row."""
+        """Returns the current position of an anchor's row; 0 if its block no longer exists."""
         index = self.index_of(anchor.item.block.id)
         if index is None:
             return 0
@@ -312,7 +313,7 @@ class Column:
 
 
 def refresh_block(column: Column, index: int) -> None:
-    """Recomputes a block after its content changed, the burst that it belongs to, and the gaps around it."""
+    """Updates the column after a block's content changed: its burst, its height, and the blank rows around it."""
     column.fold_burst(index)
     column.update_gap(index, is_another=False)
     column.measure(index)
@@ -320,12 +321,12 @@ def refresh_block(column: Column, index: int) -> None:
 
 
 def first_row_of(column: Column, index: int) -> int:
-    """Returns the first row of a block, below its blank row if there is one."""
+    """Returns the position of a block's first row, below the blank row above it."""
     return column.heights.top_of_block(index) + column.items[index].gap
 
 
 def prompts_in_view(column: Column, y: int, height: int) -> tuple[str, ...]:
-    """Returns the user's prompts that begin in these rows."""
+    """Returns the user's prompts that begin in the given visible rows."""
     heights = column.heights
     said = (
         (index, column.items[index].block)
@@ -339,7 +340,7 @@ def prompts_in_view(column: Column, y: int, height: int) -> tuple[str, ...]:
 
 
 def _set_gaps(items: list[Item], expansion: Expansion) -> None:
-    """Sets the gap of each item by the item above that has visible content."""
+    """Sets the blank row above each block by the block above it that has visible content."""
     above = None
     for item in items:
         item.set_gap_after(above, expansion)

@@ -1,4 +1,4 @@
-"""How far blocks are expanded: by default, by the setting for all, and by hand."""
+"""How much of each transcript block is shown: by default, by the setting for all blocks, and as the user opened it."""
 
 from enum import IntEnum
 from typing import Literal, NamedTuple, assert_never
@@ -11,7 +11,7 @@ AutoOpenCards = Literal["never", "errors", "edits", "results", "always"]
 
 
 class Extent(IntEnum):
-    """How much of a block is shown; each value shows more than the previous."""
+    """How much of a transcript block is shown; each value shows more than the previous."""
 
     CLOSED = 0
     RESULT = 1
@@ -25,14 +25,14 @@ class Extent(IntEnum):
 
 
 def to_extent(is_open: "Extent | bool") -> Extent:
-    """Converts an open or closed state to an extent."""
+    """Converts an open or closed state to an extent: open shows all that is readable in place."""
     if isinstance(is_open, Extent):
         return is_open
     return Extent.ALL if is_open else Extent.CLOSED
 
 
 class Expansion(NamedTuple):
-    """Which blocks are expanded; a block's own state takes precedence over the state for all."""
+    """How much all transcript blocks show by default; a block that the user opened or closed has its own extent."""
 
     tools: Extent | bool | None = None
     """The extent of all tool cards; None: as `cards` says."""
@@ -74,7 +74,7 @@ class Expansion(NamedTuple):
 
 
 def _has_output(block: CardBlock) -> bool:
-    """Returns whether the block is a running command with output, which is shown while it runs."""
+    """Returns whether a block is a command that runs and has output, which is then shown."""
     return block.state is CardState.RUNNING and any(
         isinstance(part, CommandBlock) and part.output for part in block.card.blocks
     )

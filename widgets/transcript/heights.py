@@ -1,4 +1,4 @@
-"""The position of each block: prefix sums of block heights, cheap to update at the end."""
+"""The position of each transcript block: prefix sums of the blocks' heights, cheap to update at the end."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -52,12 +52,13 @@ class Heights:
         return self._tops[index]
 
     def tops(self) -> Sequence[int]:
-        """The first row of each block, and the end after the last."""
+        """The first row of each block, and after them the total height."""
         self._update_sums()
         return self._tops
 
     def block_at(self, y: int) -> int:
-        """Returns the block that covers a line: the last one for lines below everything, -1 if there is none."""
+        """Returns the index of the block that covers a row: the last one for rows below everything, -1 if there is
+        none."""
         self._update_sums()
         return min(len(self._heights) - 1, bisect_right(self._tops, max(0, y)) - 1)
 

@@ -1,4 +1,4 @@
-"""A block with its drawing state: expansion, leaves, height."""
+"""A transcript block with its layout: how far it is expanded, its leaves (units of layout), its height."""
 
 from bisect import bisect_right
 from itertools import accumulate
@@ -22,7 +22,7 @@ from widgets.transcript.markdown.live_reply import LiveReply
 
 
 class Item:
-    """A block with its layout."""
+    """A transcript block with its layout: expansion, leaves, height."""
 
     __slots__ = (
         "_epoch",
@@ -99,8 +99,8 @@ class Item:
         )
 
     def set_gap_after(self, above: "Item | None", expansion: Expansion) -> None:
-        """Sets the blank row above the block by the block above it: cards stay together unless they show
-        lines of output."""
+        """Sets the blank row above a block by the block above it: none between tool cards that show only their header,
+        else one."""
         if above is None or self.is_hidden:
             self.gap = 0
             return
@@ -109,7 +109,7 @@ class Item:
         self.gap = int(not are_cards or shows_lines(above, expansion) or shows_lines(self, expansion))
 
     def estimate(self, width: int, expansion: Expansion) -> int:
-        """Returns the height: exact if it was measured for this width, else an estimate without drawing."""
+        """Returns the block's height at a width: exact if it was measured for it, else an estimate without drawing."""
         extent = self.current_extent(expansion)
         if self._measured_for == (width, extent, self.gap):
             return self.height
@@ -122,11 +122,12 @@ class Item:
 
     @property
     def has_size(self) -> bool:
-        """Whether the block's size was computed since its last change."""
+        """Whether the block's size for estimates was computed since its last change."""
         return bool(self._sizes)
 
     def size_estimate(self, extent: Extent) -> drawing.TextSize:
-        """Returns the numbers for the height estimate; computed once."""
+        """Returns the lines and characters from which the block's height is estimated; computed once for each
+        extent."""
         if self.is_hidden or self.explored:
             return drawing.TextSize(int(not self.is_hidden), 0)
         size = self._sizes.get(extent)
@@ -135,7 +136,7 @@ class Item:
         return size
 
     def measure(self, width: int, expansion: Expansion) -> int:
-        """Lays the block out; leaves that already have this width are reused."""
+        """Lays the block out for a width and returns its height; leaves that already have this width are reused."""
         self.version += 1
         if self.live is not None:
             return self._measure_live(width, expansion)
@@ -163,8 +164,8 @@ class Item:
         return drawing.draw_block(self.block, self.current_extent(expansion), is_whole=expansion.is_whole)
 
     def fold_into(self, cards: tuple[CardBlock, ...], *, is_hidden: bool) -> bool:
-        """Shows folded calls in this block's row, or hides the block in the row of another; returns whether
-        that changed."""
+        """Shows the given folded calls in this block's row, or hides the block because another row stands for it;
+        returns whether that changed anything."""
         if (cards, is_hidden) == (self.explored, self.is_hidden):
             return False
         self.explored, self.is_hidden = cards, is_hidden
@@ -194,8 +195,8 @@ class Item:
         return self.height
 
     def measure_rows(self, row: int, rows: int, *, is_above: bool = False) -> int:
-        """Computes exact heights for some rows from a row on, or above it; returns the row's new
-        position. The item's height may change."""
+        """Lays out some rows of a very long block, from a row on or above it; returns the row's new position. The
+        block's height may change."""
         if not (self._has_estimated_leaves and self.leaves):
             return row
         sharpen = rough.measure_above if is_above else rough.measure_from
@@ -206,7 +207,8 @@ class Item:
     def finish_streaming(
         self, state: ReplyState, failure: ShownFailure | None, now: float, expansion: Expansion
     ) -> None:
-        """Ends streaming: the reply is complete, and leaves that were final stay."""
+        """Ends the streaming of a reply: the block becomes the complete reply, and leaves that were final are
+        reused."""
         assert self.live is not None
         self.live.finish(now)
         self.leaves = self.live.final_leaves(state, failure, is_open=bool(self.current_extent(expansion)))
@@ -219,7 +221,8 @@ class Item:
         self._measured_for = None
 
     def toggle(self, expansion: Expansion, wanted: Extent | None = None) -> None:
-        """Sets the given extent; without one, cycles through closed, preview and all."""
+        """Changes how much of the block is shown: to the given extent, or to the next of closed, preview and all. A
+        folded burst unfolds instead."""
         if self.explored and self.burst is not None and wanted is None:
             self.burst.is_open = True
             return
@@ -234,7 +237,7 @@ class Item:
         self.discard_drawing()
 
     def replace_block(self, block: Block) -> None:
-        """Replaces the block by a newer value of it."""
+        """Replaces the block by a newer value of it and drops its drawing."""
         if block != self.block:
             self.block = block
             self.searched = 0
@@ -242,18 +245,18 @@ class Item:
             self.discard_drawing()
 
     def discard_drawing(self) -> None:
-        """Discards the block's drawing."""
+        """Drops the block's drawing and height, so that it is drawn again; a streaming reply keeps them."""
         if self.live is None:
             self.release_drawing()
             self._measured_for = None
 
     def invalidate_layout(self) -> None:
-        """Discards the layout because the drawing style changed, also for a streaming reply."""
+        """Drops the block's layout because the drawing style changed, also that of a streaming reply."""
         self.discard_drawing()
         self.width = -1
 
     def release_drawing(self) -> None:
-        """Frees everything but the height, which stays valid."""
+        """Frees the memory of the block's drawing; its height stays valid."""
         if self.live is None:
             self.leaves = None
             self._tops = []
@@ -265,7 +268,7 @@ class Item:
             leaf.discard_painted_rows()
 
     def leaf_at(self, offset: int) -> tuple[Leaf | None, int]:
-        """Returns the leaf at a row and the row within it; no leaf for blank rows."""
+        """Returns the leaf at a row of the block and the row within the leaf; no leaf for blank rows."""
         assert self.leaves is not None
         index = bisect_right(self._tops, offset) - 1
         if index < 0 or index >= len(self.leaves):
@@ -275,7 +278,7 @@ class Item:
         return (leaf, row) if row >= 0 else (None, 0)
 
     def top_of(self, leaf: Leaf) -> int:
-        """Returns the first row of a leaf within the block."""
+        """Returns the first row of a leaf within its block."""
         assert self.leaves is not None
         index = self.leaves.index(leaf)
         if self._has_estimated_leaves:
@@ -284,7 +287,7 @@ class Item:
 
     @property
     def text_offsets(self) -> list[int]:
-        """Returns the index in the block's text where each leaf's text starts."""
+        """Returns for each leaf the index in the block's text where the leaf's text starts."""
         if not self._text_offsets and self.leaves:
             at = 0
             for index, leaf in enumerate(self.leaves):
@@ -298,11 +301,11 @@ class Item:
         return self.text_offsets[self.leaves.index(leaf)]
 
     def text(self, expansion: Expansion) -> str:
-        """The drawn text without wrapping, indents and borders."""
+        """Returns the block's drawn text without wrapping, indents and borders."""
         return "".join(gap + leaf.plain for gap, leaf in _drawn_leaves(self, expansion))
 
     def current_block(self) -> Block:
-        """Returns the block with everything received so far of a streaming reply."""
+        """Returns the block; for a streaming reply with everything received so far."""
         return self.live.block(ReplyState.STREAMING) if self.live is not None else self.block
 
     def search_text(self) -> str:
@@ -322,12 +325,12 @@ def reply_placeholder(block_id: str) -> ReplyBlock:
 
 
 def shows_lines(item: Item, expansion: Expansion) -> bool:
-    """Whether a card shows more than its header line, so that it needs gaps around it."""
+    """Returns whether a tool card shows more than its header, so that it needs blank rows around it."""
     return not item.explored and drawing.shows_lines(item.block, item.current_extent(expansion))
 
 
 def copied_text(item: Item, expansion: Expansion, start: int, end: int) -> str:
-    """Returns a part of the item's text, with the indents of nested content."""
+    """Returns a range of a block's text as it is copied, with the indents of nested content."""
     parts: list[str] = []
     at = 0
     for gap, leaf in _drawn_leaves(item, expansion):
@@ -342,7 +345,7 @@ def copied_text(item: Item, expansion: Expansion, start: int, end: int) -> str:
 
 
 def _drawn_leaves(item: Item, expansion: Expansion) -> list[tuple[str, Leaf]]:
-    """Returns all leaves, each with the text between it and the previous one."""
+    """Returns all leaves of a block, each with the line breaks between it and the previous one."""
     leaves = item.leaves
     if leaves is None:
         leaves = item.draw(expansion)

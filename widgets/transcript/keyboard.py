@@ -1,4 +1,4 @@
-"""Keyboard commands of the transcript: scrolling, moving between blocks, copying. The mouse is in `mouse`."""
+"""What the keys of the transcript do: scrolling, moving between blocks, copying. The mouse is in `mouse`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIDEWAYS_CELLS = 8
 
 
 class Keyboard:
-    """Handles the keys of the transcript."""
+    """Carries out the keys of the transcript, in focus mode on the block that has the focus."""
 
     def __init__(
         self, widget: Widget, column: Column, viewport: Viewport, overlay: RowMarks, finder: Finder
@@ -56,7 +56,7 @@ class Keyboard:
             self._set_cursor(self.column.items[-1].block.id)
 
     def prompt(self, direction: int) -> None:
-        """Scrolls the previous or next prompt to the top."""
+        """Scrolls so that the previous or next prompt of the user is at the top; after the last one to the end."""
         column, items = self.column, self.column.items
         prompts = [index for index, item in enumerate(items) if isinstance(item.block, UserBlock)]
         y = self.viewport.top
@@ -78,7 +78,7 @@ class Keyboard:
 
     @property
     def cursor(self) -> str:
-        """The id of the focused block; empty if the keyboard is elsewhere."""
+        """The id of the block that has the keyboard focus; empty outside of focus mode."""
         return self._overlay.cursor
 
     @property
@@ -86,18 +86,18 @@ class Keyboard:
         return self.column.find(self.cursor) if self.cursor else None
 
     def begin(self) -> None:
-        """Enters focus mode at the last visible block."""
+        """Enters focus mode, in which keys act on a block, at the last visible block."""
         rows = [row for row in self.viewport.rows if row.leaf is not None]
         if rows:
             self._set_cursor(rows[-1].item.block.id)
         self.widget.post_message(messages.FocusModeChanged(is_on=True))
 
     def end(self) -> None:
-        """Leaves focus mode."""
+        """Leaves focus mode, in which keys act on a block."""
         self._set_cursor("")
 
     def leave(self) -> None:
-        """Ends the search first, then focus mode."""
+        """Ends the search in the transcript; without one asks the page to leave focus mode."""
         if self.finder.is_on:
             self.finder.end_search()
         else:
@@ -110,7 +110,8 @@ class Keyboard:
             self.viewport.repaint()
 
     def move(self, direction: int) -> None:
-        """Moves to the next block; scrolls by rows through a block higher than the view."""
+        """Moves the focus to the next or previous block; through a block higher than the view it scrolls by rows
+        first."""
         column, viewport = self.column, self.viewport
         index = column.index_of(self.cursor)
         if index is None:
@@ -162,7 +163,7 @@ class Keyboard:
             self.copy(text, "source")
 
     def copy_code(self) -> None:
-        """Copies the block's next code fence."""
+        """Copies a code fence of the focused block; pressed again, the next one."""
         item = self.item
         fences = [leaf for leaf in (item.leaves or ()) if isinstance(leaf, CodeLeaf)] if item else []
         if fences:
@@ -182,13 +183,13 @@ class Keyboard:
             self.viewport.toggle(item)
 
     def ask_for(self, kind: type[messages.BranchRequested | messages.RetryRequested]) -> None:
-        """Posts a message that requests an action on the focused block."""
+        """Posts a message that asks the application to branch or retry at the focused block."""
         if item := self.item:
             self.widget.post_message(kind(item.block.id))
 
     def enter(self) -> None:
-        """Opens a closed card or a folded prompt, or the symbols of a file map; any other block opens on a separate
-        screen."""
+        """Opens what the focused block is about: a closed card or a folded prompt in place, the symbols of a file map,
+        any other block on a separate screen."""
         item = self.item
         if item is None:
             return
@@ -215,7 +216,8 @@ class Keyboard:
 
 
 def ask_for_names(keyboard: Keyboard, *, uses: bool) -> None:
-    """Asks for the definitions or uses of the names in the selection, or in the block without one."""
+    """Posts a message that asks where the names in the selected text, or else in the focused block, are defined or
+    used."""
     item = keyboard.item
     text = keyboard.selected_text() or (item.text(keyboard.column.expansion) if item is not None else "")
     if text:

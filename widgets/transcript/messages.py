@@ -1,4 +1,4 @@
-"""The messages that a transcript posts. It never calls the application."""
+"""The messages that a transcript posts to the application, which it never calls."""
 
 from textual.message import Message
 
@@ -6,7 +6,7 @@ from tools.results import MapBlock
 
 
 class CopyRequested(Message, namespace="transcript"):
-    """Asks to copy the text; `what` describes it for the confirmation."""
+    """Message: the application should copy `text`; `what` describes it for the confirmation."""
 
     def __init__(self, text: str, what: str = "selection") -> None:
         super().__init__()
@@ -15,7 +15,7 @@ class CopyRequested(Message, namespace="transcript"):
 
 
 class BlockMessage(Message, namespace="transcript"):
-    """Base class of requests about a block."""
+    """The base class of messages in which a transcript asks for something about one block."""
 
     def __init__(self, block_id: str) -> None:
         super().__init__()
@@ -23,19 +23,19 @@ class BlockMessage(Message, namespace="transcript"):
 
 
 class BranchRequested(BlockMessage, namespace="transcript"):
-    """Asks to edit this message, or continue from it, in a new branch."""
+    """Message: the user wants to edit this message, or continue from it, in a new branch."""
 
 
 class FullScreenRequested(BlockMessage, namespace="transcript"):
-    """Asks to show the whole block on a separate screen."""
+    """Message: the user wants to see the whole block on a separate screen."""
 
 
 class RetryRequested(BlockMessage, namespace="transcript"):
-    """Asks to retry the request to the model."""
+    """Message: the user wants to send the failed request to the model again."""
 
 
 class ActionChosen(Message, namespace="transcript"):
-    """An action of the page was clicked."""
+    """Message: the user clicked an action of the page in the transcript."""
 
     def __init__(self, action: str) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class ActionChosen(Message, namespace="transcript"):
 
 
 class SuggestionChosen(Message, namespace="transcript"):
-    """A suggested request was clicked."""
+    """Message: the user clicked a request that the first page suggests."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class SuggestionChosen(Message, namespace="transcript"):
 
 
 class SymbolChosen(Message, namespace="transcript"):
-    """A line of a file map was clicked."""
+    """Message: the user clicked a symbol in a file map."""
 
     def __init__(self, path: str, first_line: int, last_line: int) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class SymbolChosen(Message, namespace="transcript"):
 
 
 class SymbolsRequested(Message, namespace="transcript"):
-    """Asks for a choice among the symbols of a file map."""
+    """Message: the user wants to choose among the symbols of a file map."""
 
     def __init__(self, block: MapBlock) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class SymbolsRequested(Message, namespace="transcript"):
 
 
 class LinkChosen(Message, namespace="transcript"):
-    """A link was clicked."""
+    """Message: the user clicked a link with this address."""
 
     def __init__(self, href: str) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class LinkChosen(Message, namespace="transcript"):
 
 
 class NamesRequested(Message, namespace="transcript"):
-    """Asks where a name in this text is defined or used."""
+    """Message: the user wants to know where the names in `text` are defined, or with `uses` where they are used."""
 
     def __init__(self, text: str, *, uses: bool) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class NamesRequested(Message, namespace="transcript"):
 
 
 class PromptsMoved(Message, namespace="transcript"):
-    """Other prompts of the user begin in the visible rows."""
+    """Message: other prompts of the user than before begin in the visible rows."""
 
     def __init__(self, prompts: tuple[str, ...]) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class PromptsMoved(Message, namespace="transcript"):
 
 
 class FocusModeChanged(Message, namespace="transcript"):
-    """The keyboard focus moved to the blocks, or should return to where it was."""
+    """Message: the keyboard focus moved to the transcript's blocks, or should return to where it was."""
 
     def __init__(self, *, is_on: bool) -> None:
         super().__init__()
@@ -102,8 +102,8 @@ class FocusModeChanged(Message, namespace="transcript"):
 
 
 class SearchChanged(Message, namespace="transcript"):
-    """Reports the number of matches and which is shown, counted from one; `problem` for a bad
-    pattern."""
+    """Message: how many matches a search in the transcript has and which is shown, counted from one; `problem` says
+    what is wrong with a pattern."""
 
     def __init__(self, count: int, current: int, problem: str = "", *, is_done: bool = True) -> None:
         super().__init__()

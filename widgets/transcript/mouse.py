@@ -1,4 +1,4 @@
-"""Mouse actions in the transcript: scrolling, opening, following links, selecting words, lines and ranges."""
+"""What the mouse does in the transcript: scrolling, opening, following links, selecting words, lines and ranges."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Mouse:
             self._viewport.toggle(row.item)  # its line was here before it was opened
 
     def _run_action_at(self, row: LocatedRow, x: int) -> None:
-        """Runs the action at a cell of a row, or opens the link there."""
+        """Opens the link at a cell of a transcript row, or else runs the row's action, such as opening its card."""
         leaf, item = row.leaf, row.item
         assert leaf is not None
         if (link := link_at(leaf, row.row, x)) is not None:
@@ -159,7 +159,8 @@ class Mouse:
         return place_at(self._column, self._viewport.rows, event.x, event.y)
 
     def _extend_selection(self, event: events.Click) -> None:
-        """Moves the nearer end of the selection here, or selects from the last click."""
+        """Selects up to the clicked position (Shift and click): moves the nearer end of the selection, or starts at the
+        last click."""
         here = self._text_place_at(event)
         if (before := self._selected_before) is not None and before.start and before.end:
             start, end = TextPlace(before.start.y, before.start.x), TextPlace(before.end.y, before.end.x - 1)
@@ -180,7 +181,7 @@ class Mouse:
                 self._post_message(messages.NamesRequested(word, uses=False))
 
     def _select_word_or_line(self, event: events.Click) -> None:
-        """Selects a word with two clicks, the paragraph or line of code with three."""
+        """Selects the word at a double click, and the paragraph or line of code at a triple click."""
         place = self._text_place_at(event)
         if place.block_index >= len(self._column):
             return

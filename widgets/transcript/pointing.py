@@ -1,4 +1,5 @@
-"""Converts between cells and characters: what is under the pointer, what a selection covers and copies."""
+"""Converts between cells of the screen and characters of the transcript: what is under the pointer, what a selection
+covers and copies."""
 
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ _WORD_PATTERN = late(r"[\w./~@:+-]+|\s+|[^\w\s]+")
 
 
 class TextPlace(NamedTuple):
-    """A position in a block's text."""
+    """A position in a transcript: the index of the block and the offset in its text."""
 
     block_index: int
     """The index of the block."""
@@ -23,7 +24,7 @@ class TextPlace(NamedTuple):
 
 
 def offset_at_cell(leaf: Leaf, row: int, x: int) -> int:
-    """Returns the text position at a cell of a row; decoration counts as the text after it."""
+    """Returns the text offset at a cell of a leaf's row; decoration counts as the text after it."""
     x += leaf.shift
     column = 0
     last = leaf.layout(leaf.width)[row][0]
@@ -53,7 +54,7 @@ def _offset_in_piece(piece: Piece, x: int) -> int:
 
 
 def piece_at(leaf: Leaf, row: int, x: int) -> Piece | None:
-    """Returns the piece at a cell of a row."""
+    """Returns the styled piece of text at a cell of a leaf's row; None after the row's end."""
     x += leaf.shift
     column = 0
     for piece in leaf.pieces(row):
@@ -64,7 +65,7 @@ def piece_at(leaf: Leaf, row: int, x: int) -> Piece | None:
 
 
 class Link(NamedTuple):
-    """A link in a leaf: its range and its address."""
+    """A link in the transcript: its range in the text and its address."""
 
     leaf: Leaf
     start: int
@@ -73,7 +74,7 @@ class Link(NamedTuple):
 
 
 def link_at(leaf: Leaf, row: int, x: int) -> Link | None:
-    """Returns the link at a cell of a row."""
+    """Returns the link at a cell of a leaf's row; None if there is none."""
     piece = piece_at(leaf, row, x)
     if piece is None or not piece.key.startswith("@"):
         return None
@@ -85,7 +86,7 @@ def link_at(leaf: Leaf, row: int, x: int) -> Link | None:
 
 
 def place_at(column: Column, rows: list[LocatedRow], x: int, y: int) -> TextPlace:
-    """Returns the text position under a cell of the viewport; blank rows count as the row below."""
+    """Returns the position in the transcript under a cell of the viewport; blank rows count as the row below."""
     for distance, (item, leaf, row) in enumerate(rows[max(0, y) :]):
         if leaf is not None:
             offset = offset_at_cell(leaf, row, 0 if distance else x)
@@ -94,7 +95,7 @@ def place_at(column: Column, rows: list[LocatedRow], x: int, y: int) -> TextPlac
 
 
 def word_at(text: str, offset: int) -> tuple[int, int]:
-    """Returns the range of the word at a position."""
+    """Returns the start and end of the word at a position of a text."""
     start = text.rfind("\n", 0, offset) + 1
     end = text.find("\n", offset)
     line = text[start : end if end >= 0 else len(text)]
@@ -116,7 +117,7 @@ def name_at(text: str, offset: int) -> str:
 
 
 def selected_range(selection: Selection, index: int, size: int) -> tuple[int, int]:
-    """Returns the part of a block's text that a selection covers."""
+    """Returns the start and end of the part of a block's text that a selection covers; both 0 if it covers none."""
     start, end = selection
     first = 0
     last = size
@@ -132,7 +133,7 @@ def selected_range(selection: Selection, index: int, size: int) -> tuple[int, in
 
 
 def selected_text(column: Column, selection: Selection) -> str:
-    """Returns the selected text without wraps, indents and borders."""
+    """Returns the text that a selection covers, as it is copied: without wraps, indents and borders."""
     from widgets.transcript.item import copied_text  # noqa: PLC0415  (came with the first block)
 
     count = len(column)
@@ -151,11 +152,11 @@ def selected_text(column: Column, selection: Selection) -> str:
 
 
 def selection_between(one: TextPlace, other: TextPlace) -> Selection:
-    """Returns the selection between two positions in any order, both included."""
+    """Returns the selection from one position to another, in any order, both characters included."""
     first, last = sorted((one, other))
     return Selection(Offset(first.offset, first.block_index), Offset(last.offset + 1, last.block_index))
 
 
 def selection_in_block(index: int, start: int, end: int) -> Selection:
-    """Returns a selection within one block."""
+    """Returns the selection of a range within one block's text."""
     return Selection(Offset(start, index), Offset(end, index))

@@ -1,11 +1,11 @@
-"""The marks drawn over a transcript's rows: the focused block, the hovered link, search hits."""
+"""The marks that are drawn over a transcript's rows: the focused block, the hovered link, search hits."""
 
 from widgets.transcript.pointing import Link
 from widgets.transcript.searching.text_search import TextSearch
 
 
 class RowMarks:
-    """The current marks over the rows."""
+    """What is currently marked in a transcript: the focused block, the link under the pointer, the search."""
 
     def __init__(self) -> None:
         self.search = TextSearch()

@@ -1,4 +1,5 @@
-"""Applies streamed content once per frame: replies that are being received and cards of running calls."""
+"""Applies streamed content to the transcript once per frame: replies that are being received and cards of running
+calls."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ fifth of a core."""
 
 
 class StreamedBlocks:
-    """Collects streamed content and applies it once per frame."""
+    """Collects the streamed content of a transcript and applies it once per frame."""
 
     def __init__(
         self,
@@ -51,12 +52,12 @@ class StreamedBlocks:
         """New values of running cards, applied in the next frame."""
 
     def on_mounted(self) -> None:
-        """Called when the widget is mounted."""
+        """Called when the transcript is mounted: loads the syntax highlighter if code is expected."""
         if self._expects_code:
             self._widget.call_after_refresh(_load_highlighter)
 
     def prepare_highlighter(self) -> None:
-        """Loads the syntax highlighter once content arrives that may contain code; it is large."""
+        """Loads the syntax highlighter, which is large, once there is content that may contain code."""
         if not self._expects_code:
             self._expects_code = True
             if self._widget.is_attached:
@@ -88,7 +89,8 @@ class StreamedBlocks:
         self._viewport.change_item(item, finish)
 
     def update_block(self, item: Item, block: Block) -> None:
-        """Replaces a block's value: at once, or in the next frame if the new value only extends the old one."""
+        """Replaces a block of the transcript by a newer value: at once, or in the next frame if the new value only
+        extends the old one."""
         if item.live is not None:
             return
         if _only_extends(item.block, block):
@@ -99,7 +101,7 @@ class StreamedBlocks:
         self._viewport.change_item(item, lambda: item.replace_block(block))
 
     def prepend_blocks(self, blocks: Iterable[Block]) -> None:
-        """Inserts earlier blocks above; the visible rows do not move."""
+        """Inserts earlier blocks above the transcript's first one; the visible rows do not move."""
         anchor = self._viewport.remember_place()
         self._column.prepend(make_items(blocks))
         self._viewport.restore_anchor(anchor)
@@ -113,7 +115,7 @@ class StreamedBlocks:
         self._pending_cards.clear()
 
     def flush(self) -> None:
-        """Applies everything that waits for the next frame."""
+        """Applies all streamed content now that would wait for the next frame."""
         if self._frame is not None:
             self._frame.cancel()
             self._frame = None
@@ -182,7 +184,7 @@ class StreamedBlocks:
 
 
 def _only_extends(old: Block, new: Block) -> bool:
-    """Whether the new value only extends the old one, so that it can wait for the next frame."""
+    """Returns whether a running call's new card only continues the old one, so that it can wait for the next frame."""
     return (
         isinstance(old, CardBlock | CustomBlock)
         and isinstance(new, CardBlock | CustomBlock)
@@ -194,7 +196,7 @@ def _only_extends(old: Block, new: Block) -> bool:
 
 
 def _load_highlighter() -> None:
-    """Loads the highlighter's modules in a thread, so that the first fence does not delay a frame."""
+    """Imports the syntax highlighter in a thread, so that the first code fence does not delay a frame."""
     from widgets.transcript.leaves import highlight  # noqa: PLC0415  (what is warmed up is not there before)
 
     asyncio.get_running_loop().run_in_executor(None, highlight.load_pygments)

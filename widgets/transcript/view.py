@@ -37,7 +37,7 @@ from widgets.transcript.viewport import Viewport
 
 
 class Transcript(ScrollView, can_focus=True):
-    """The widget that shows the conversation."""
+    """The widget that shows the conversation of a session."""
 
     BINDINGS: ClassVar[list[BindingType]] = KEYS.bindings
     COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENT_NAMES)
@@ -82,7 +82,7 @@ class Transcript(ScrollView, can_focus=True):
     # -- calls ---------------------------------------------------------------------------------------------
 
     def add(self, block: Block) -> None:
-        """Shows a block at the end, or updates it if its id is already shown."""
+        """Adds a block at the end of the transcript, or updates the block with the same id."""
         item = self.column.find(block.id)
         if item is not None:
             self.arriving.update_block(item, block)
@@ -101,7 +101,7 @@ class Transcript(ScrollView, can_focus=True):
             self.viewport.block_added(item)
 
     def append_text(self, block_id: str, delta: str) -> None:
-        """Appends Markdown to a reply; drawn in the next frame."""
+        """Appends received Markdown to a reply; it is drawn in the next frame."""
         self.arriving.append_delta(block_id, "prose", delta)
 
     def append_thinking(self, block_id: str, delta: str) -> None:
@@ -113,7 +113,7 @@ class Transcript(ScrollView, can_focus=True):
         self.arriving.finish_reply(block_id, state, failure)
 
     def replace_all(self, blocks: Iterable[Block]) -> None:
-        """Shows another conversation, scrolled to its end. Blocks opened by hand stay open."""
+        """Shows another conversation, scrolled to its end. Blocks with the same id that the user opened stay open."""
         self.arriving.forget_all()
         opened = {item.block.id: item.expanded for item in self.column.items if item.expanded is not None}
         items = make_items(blocks)
@@ -135,7 +135,7 @@ class Transcript(ScrollView, can_focus=True):
             self.viewport.restore_anchor(anchor)
 
     def find_block(self, block_id: str) -> Block | None:
-        """Returns the current block with this id."""
+        """Returns the current value of the block with this id; None if there is none."""
         item = self.column.find(block_id)
         return item.current_block() if item is not None else None
 
@@ -144,8 +144,8 @@ class Transcript(ScrollView, can_focus=True):
         return self.column.items[-1].block if self.column.items else None
 
     def open_all(self, *, tools: Extent | bool | None = None, thinking: bool | None = None) -> None:
-        """Opens or closes all blocks of a kind, including those changed by hand. With tools closed, some still open
-        by default."""
+        """Opens or closes all tool cards, all thinking, or both, including blocks that the user opened or closed. When
+        tools are closed, cards that open by default still do."""
         anchor = self.viewport.remember_place()
         old = self.column.expansion
         wanted = None if tools is None else to_extent(tools)
@@ -176,13 +176,13 @@ class Transcript(ScrollView, can_focus=True):
         self.viewport.restore_anchor(anchor)
 
     def toggle(self, block_id: str) -> None:
-        """Opens or closes a block; the rows above it do not move."""
+        """Opens or closes the block with this id; the rows above it do not move."""
         item = self.column.find(block_id)
         if item is not None:
             self.viewport.toggle(item)
 
     def _clear_focus_and_selection(self) -> None:
-        """Clears what refers to positions in the column: focus and selection."""
+        """Removes the focus and the selection, which refer to positions in the old blocks."""
         self.overlay.cursor = ""
         if self.is_attached and self in self.screen.selections:
             self.screen.clear_selection()
@@ -216,7 +216,7 @@ class Transcript(ScrollView, can_focus=True):
         self.viewport.repaint()
 
     def action_do(self, id: str) -> object:
-        """Runs a key of the table by its id."""
+        """Runs the entry of the transcript's key table with this id."""
         return KEYS.run_key(id, self.keyboard)
 
     @on(events.Mount)

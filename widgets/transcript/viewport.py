@@ -1,6 +1,5 @@
-"""The visible rows of the column: they follow the end, or stay in place when heights change.
-
-`painter` paints them."""
+"""The visible rows of a transcript: they follow the end, or stay in place when heights change. `painter` paints
+them."""
 
 from __future__ import annotations
 
@@ -46,7 +45,8 @@ class Viewport:
         *,
         fills_from_below: bool,
     ) -> None:
-        """`fills_from_below`: blocks that do not fill the view are at its lower end, a first page in its middle."""
+        """Creates the viewport of a transcript. `fills_from_below`: blocks that do not fill the view are at its lower
+        end, a first page in its middle."""
         self._widget = widget
         self._fills_from_below = fills_from_below
         self._column = column
@@ -100,7 +100,7 @@ class Viewport:
 
     @property
     def blank_rows(self) -> int:
-        """The rows above blocks that do not fill the view."""
+        """The number of blank rows above the blocks if they do not fill the view."""
         column = self._column
         missing = self.height - column.heights.total
         if missing <= 0 or not column.items or not self._fills_from_below:
@@ -111,7 +111,7 @@ class Viewport:
         return max(0, missing - max(least, self._covered_rows))
 
     def lift_above(self, covered_rows: int) -> None:
-        """Moves blocks that do not fill the view above rows at its lower end that something covers."""
+        """Moves blocks that do not fill the view up by the number of rows that something covers at its lower end."""
         if covered_rows != self._covered_rows:
             self._covered_rows = covered_rows
             self.repaint()
@@ -136,11 +136,13 @@ class Viewport:
         return resized
 
     def remember_place(self) -> Anchor | None:
-        """Returns what must stay in place; None while the view follows the end."""
+        """Returns an anchor for the first visible row, to restore the scroll position; None while the view follows the
+        end."""
         return None if self.is_following else self._column.remember_position(self.top)
 
     def restore_anchor(self, anchor: Anchor | None) -> None:
-        """Scrolls back to a remembered row after heights changed."""
+        """Scrolls so that an anchor's row is at the top again after heights changed; without an anchor to the end if
+        the view follows it."""
         if self._column.width <= 0:
             return
         if anchor is None and self.is_following:
@@ -153,7 +155,7 @@ class Viewport:
             )
 
     def change_item(self, item: Item, change: Callable[[], None]) -> None:
-        """Changes a block while the view stays in place, or at the end."""
+        """Runs a change of a block and updates its height, while the view stays in place or at the end."""
         index = self._column.index_of(item.block.id)
         if index is None:
             change()
@@ -168,8 +170,7 @@ class Viewport:
         self.restore_anchor(anchor)
 
     def toggle(self, item: Item) -> None:
-        """Opens or closes a block. Its first line stays under the pointer if there are enough rows
-        above."""
+        """Opens or closes a block. Its first line stays where it is if there are enough rows above."""
         index = self._column.index_of(item.block.id)
         if not item.can_expand or index is None:
             return
@@ -188,7 +189,8 @@ class Viewport:
         self.set_following(self.top >= self._column.heights.total - self.height)
 
     def block_added(self, item: Item) -> None:
-        """Updates the view after a block was added at the end: follows it, or counts it as new."""
+        """Updates the view after a block was added at the end: scrolls to it if the view follows the end, otherwise
+        counts it as new."""
         if self._column.width <= 0:
             return
         if self.is_following:
@@ -205,7 +207,7 @@ class Viewport:
         self.is_following = is_following
 
     def follow_end(self) -> None:
-        """Scrolls to the end and follows it, for example after sending."""
+        """Scrolls to the end and follows it from now on, for example after a prompt was sent."""
         self.set_following(True)
         self.jump_to_end()
 
@@ -214,7 +216,7 @@ class Viewport:
             self.set_size_and_position(self._column.measure_last_screen(self.height))
 
     def set_size_and_position(self, y: int) -> None:
-        """Sets size and position without laying out the screen."""
+        """Sets the total height and the scroll position without laying out the screen, and repaints."""
         widget = self._widget
         y = max(0, min(y, self._column.heights.total - self.height))
         self._overlay.hovered = None
@@ -233,7 +235,7 @@ class Viewport:
             widget.post_message(messages.PromptsMoved(prompts))
 
     def update_total(self) -> None:
-        """Updates the total height after content below the view became longer."""
+        """Sets the total height after content below the view changed."""
         self._set_total()
         self._scroll_bar.update_if_moved()
 
@@ -243,12 +245,13 @@ class Viewport:
             self._widget.set_reactive(Widget.virtual_size, size)  # pyright: ignore[reportArgumentType]
 
     def note_scrolled(self, old: float, new: float) -> None:
-        """Handles a move by Textual: from the scroll bar, or after a layout."""
+        """Called when Textual itself scrolled (by the scroll bar, or after a layout): scrolls the transcript there."""
         if not self._is_setting and self._column.width > 0:
             self.scroll_to(round(old), round(new))
 
     def scroll_to(self, old: int, y: int) -> None:
-        """Scrolls to a row: exactly if it is near the old position, else by estimated heights."""
+        """Scrolls to a row: exactly if it is near the old position, else by estimated heights. At the end it follows
+        the end."""
         height = self.height
         if y >= max(0, self._column.heights.total - height):
             self.follow_end()
@@ -269,18 +272,18 @@ class Viewport:
             self.scroll_to(y, y + rows)
 
     def scroll_to_top_row(self, y: int) -> None:
-        """Scrolls an exact row to the top; at the end the view follows."""
+        """Scrolls so that a row with an exact position is at the top; at the end the view follows the end."""
         self.set_following(y >= self._column.heights.total - self.height)
         self.set_size_and_position(y)
 
     # -- painting ------------------------------------------------------------------------------------------
 
     def invalidate_rows(self) -> None:
-        """Marks the visible rows as outdated."""
+        """Marks the visible rows as outdated, so that they are computed again."""
         self._version += 1
 
     def invalidate_all(self) -> None:
-        """Marks everything shown as outdated, including the scroll bar's marks."""
+        """Marks the visible rows and the scroll bar's marks as outdated, so that they are computed again."""
         self._scroll_bar.forget_shown()
         self.invalidate_rows()
 

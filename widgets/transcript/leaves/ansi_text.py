@@ -1,4 +1,5 @@
-"""Terminal output as text with style runs: colours are kept, other sequences dropped, overwritten lines resolved."""
+"""Converts the output of programs to text with style runs: colours are kept, other escape sequences dropped,
+overwritten lines resolved."""
 
 import re
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ _BACKSPACE = late(r"[^\n\x08]\x08")
 
 
 def parse_ansi(text: str) -> tuple[str, list[StyleRun]]:
-    """Returns the plain text as a terminal would show it, and style runs for its colours."""
+    """Converts a program's output to the plain text that a terminal would show, and the style runs for its colours."""
     text = text.replace("\r\n", "\n")
     if "\r" in text:
         text = _OVERWRITTEN.sub("", text)
@@ -46,7 +47,7 @@ def parse_ansi(text: str) -> tuple[str, list[StyleRun]]:
 
 
 def strip_ansi(text: str) -> str:
-    """Returns only the text, without colours."""
+    """Returns a program's output as plain text, without colours and other sequences."""
     return parse_ansi(text)[0] if not text.isascii() or "\x1b" in text or "\r" in text else text
 
 
@@ -79,7 +80,7 @@ class _Pen:
         self.key = name + (f"+{flags}" if flags else "") + background
 
     def _apply_code(self, code: int, rest: list[int]) -> int:
-        """Applies an SGR code; returns how many codes it used."""
+        """Changes the current style by one SGR code; returns how many codes of the sequence it used."""
         match code:
             case 0:
                 self._reset()
@@ -131,7 +132,7 @@ def _indexed_color_name(index: int) -> str:
 
 
 def _nearest_color(red: int, green: int, blue: int) -> str:
-    """Returns the closest colour of the theme, so that output keeps its meaning and fits the theme."""
+    """Returns the name of the terminal colour nearest to an RGB colour, so that output takes the theme's colours."""
     strongest = max(red, green, blue)
     if strongest < 60:
         return "bright-black"
@@ -143,7 +144,7 @@ _SGR_CODE = late(r"[\d;:]{1,24}")
 
 
 def add_ansi_colours(text: str, spans: Sequence[ColouredSpan]) -> str:
-    """Adds colour sequences to output again; spans that do not fit the text are skipped."""
+    """Returns a text with colour sequences inserted for the given spans; spans that do not fit the text are skipped."""
     if not spans:
         return text
     lines = text.split("\n")

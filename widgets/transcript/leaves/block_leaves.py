@@ -1,6 +1,6 @@
-"""Draws blocks as leaves: each kind of block in each state and extent.
+"""Draws transcript blocks as leaves (units of layout): each kind of block in each state and extent.
 
-Also answers what a block must know without being drawn: its approximate height and its text."""
+Also tells what must be known of a block without drawing it: its approximate height and its text."""
 
 from itertools import accumulate
 from typing import NamedTuple, assert_never
@@ -111,7 +111,8 @@ def can_expand(block: Block) -> bool:
 
 
 def shows_lines(block: Block, extent: Extent) -> bool:
-    """Returns whether a card shows more than its header: content, or the reason of a failure."""
+    """Returns whether the card of a tool call shows more than its header at this extent: content, or the reason of a
+    failure."""
     if isinstance(block, CardBlock) and block.note:
         return True
     if not isinstance(block, CardBlock | CustomBlock) or not block.card.blocks:
@@ -146,7 +147,7 @@ def _turn_glyph(block: TurnBlock) -> str:
 
 
 def with_side_bar(leaves: list[Leaf]) -> list[Leaf]:
-    """Draws a line down the side of a card's body, including blank rows."""
+    """Adds a line at the left of all rows of an opened card's body, including blank rows."""
     out: list[Leaf] = []
     for leaf in leaves:
         if leaf.blank:
@@ -160,7 +161,8 @@ def with_side_bar(leaves: list[Leaf]) -> list[Leaf]:
 
 
 class _FoldedPrompt(NamedTuple):
-    """A long prompt without its middle: the end stays, where the question about a paste often is."""
+    """The shown parts of a long prompt without its middle. The end is kept, because the question about a pasted text
+    often is there."""
 
     head: str
     left_out: str
@@ -175,7 +177,7 @@ _PROMPT_TAIL = cards.TextLimit(2, 400)
 
 
 def _fold_long_prompt(text: str, extent: Extent) -> _FoldedPrompt | None:
-    """Leaves out the middle of a long prompt; None if all of it is shown."""
+    """Returns the shown parts of a long prompt, whose middle is left out; None if all of it is shown."""
     text = text.rstrip("\n")
     most = head = cards.OPEN_CARD_LIMIT
     if extent <= Extent.PREVIEW:
@@ -237,7 +239,8 @@ def _split_long_text(text: str) -> list[str]:
 
 
 def draw_thinking_label(seconds: float | None, *, is_live: bool, is_open: bool, said: str = "") -> Leaf:
-    """Draws the label of a thought. `said`: the latest sentence of a running thought that is not shown."""
+    """Draws the row above a model's thinking: whether it runs, or how long it took. `said`: the latest sentence of
+    running thinking that is not shown."""
     if is_live:
         words = "Thinking…"
     elif seconds is None or seconds < 0.5:
@@ -267,7 +270,8 @@ def draw_reply(block: ReplyBlock, *, is_open: bool) -> list[Leaf]:
 
 
 def draw_reply_end(state: ReplyState, failure: ShownFailure | None, *, has_text: bool) -> list[Leaf]:
-    """Draws the message below a reply that did not end well."""
+    """Draws the lines below a model's reply that ended early: stopped, cut off, replaced or failed; nothing below a
+    complete one."""
     blank = int(has_text)
     match state:
         case ReplyState.ABORTED:
@@ -291,7 +295,7 @@ def _next_step_leaves(text: str) -> list[Leaf]:
 
 
 def _notice_leaf(text: str, key: str, first: str, rest: str, prefix_key: str = "dim") -> Leaf:
-    """Draws a message of bayou, with keys and diff counts in their colours."""
+    """Draws a text of bayou itself as a leaf, with the keys and diff counts in it in their colours."""
     pieces = split_diffstat(clean(text))
     plain = "".join(piece.text for piece in pieces)
     runs = [(start, end, "accent") for start, end in key_spans(plain)]
@@ -316,7 +320,7 @@ def _failure_leaves(failure: ShownFailure | None, key: str = "note-error", mark:
 
 
 def draw_explored(card: Card) -> list[Leaf]:
-    """Draws the single row that represents a folded burst of calls."""
+    """Draws the single row that stands for a folded burst of reading and searching calls."""
     return [make_headline(("◇", "look"), card, [(card.summary, "summary")], Extent.CLOSED)]
 
 
@@ -385,8 +389,8 @@ def draw_custom(block: CustomBlock, extent: Extent, *, is_whole: bool) -> list[L
 
 
 def _closed_preview(block: CustomBlock) -> list[Leaf]:
-    """Returns the first lines of an extension's block as plain text, or the last lines of a command's
-    output."""
+    """Draws what a closed custom block shows below its header: the first lines of an extension's text, a command's last
+    lines of output, or a Python cell's output."""
     if not block.preview_lines:
         return []
     if block.kind is CustomKind.COMMAND:
@@ -419,7 +423,7 @@ def draw_note(block: NoteBlock) -> list[Leaf]:
 
 
 def _centred_note(block: NoteBlock, key: str) -> list[Leaf]:
-    """Draws a note in the middle of the page: a drawing, a title, a text and rows."""
+    """Draws the first page of a new session in the middle: a drawing, a title, a text and rows."""
     leaves: list[Leaf] = [
         CentredLine([(line, "look" if "≈" in line else "accent")], is_alone=True) for line in block.art
     ]
@@ -443,7 +447,7 @@ def _centred_note(block: NoteBlock, key: str) -> list[Leaf]:
 
 
 def _page_row(row: PageRow, label_width: int, key: str) -> Leaf:
-    """Draws a row of the first page; its text is cut where there is little room."""
+    """Draws a row of the first page of a new session; its text is cut where there is little room."""
     text, detail, label = clean(row.text), clean(row.detail), clean(row.label)
     match row.kind:
         case "tip":
@@ -459,7 +463,7 @@ def _page_row(row: PageRow, label_width: int, key: str) -> Leaf:
 
 
 def raw_text(block: Block) -> str:
-    """Returns the source text: Markdown, output, or a diff with its signs."""
+    """Returns a block's source text, as it is copied: Markdown, output, or a diff with its signs."""
     match block:
         case UserBlock():
             return block.text
@@ -477,7 +481,7 @@ def raw_text(block: Block) -> str:
 
 
 def search_text(block: Block) -> str:
-    """Returns all searchable text of a block, drawn or not, including thoughts and card headers."""
+    """Returns all text of a block that a search covers, drawn or not, including thinking and the headers of cards."""
     if isinstance(block, ReplyBlock):
         return "\n".join(part.text for part in block.parts)
     text = raw_text(block)
@@ -524,7 +528,7 @@ class TextSize(NamedTuple):
 
 
 def estimate_size(block: Block, extent: Extent) -> TextSize:
-    """Estimates how much a block draws, without drawing it."""
+    """Estimates how many lines and characters a block draws at an extent, without drawing it."""
     match block:
         case UserBlock():
             fold = _fold_long_prompt(block.text, extent)

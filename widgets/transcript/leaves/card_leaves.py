@@ -1,4 +1,4 @@
-"""Draws the content of tool cards as leaves: each kind of result has a drawing function."""
+"""Draws the content of tool cards as leaves (units of layout): each kind of result has a drawing function."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, assert_never
@@ -89,7 +89,7 @@ class FileLeaf(CodeLeaf):
 
 
 def failure_reason(card: Card) -> str:
-    """Returns the start of a failed call's error, unless the card shows output."""
+    """Returns the first lines of a failed call's error; empty if the card shows a command's output."""
     if any(isinstance(block, CommandBlock) for block in card.blocks):
         return ""
     text = next((block.text for block in card.blocks if isinstance(block, TextBlock)), "")
@@ -97,7 +97,7 @@ def failure_reason(card: Card) -> str:
 
 
 def draw_preview(card: Card) -> list[Leaf]:
-    """Returns the first lines of a card, or the last lines of output."""
+    """Draws the short form of a card's content: its first lines, or the last lines of a command's output."""
     leaves = _draw_blocks(card, card.blocks[:MAX_PREVIEWED_PARTS], _draw_part_preview)
     if (others := len(card.blocks) - MAX_PREVIEWED_PARTS) > 0:
         leaves.append(Leaf(f"… {others} more below", key="hint", link="toggle"))
@@ -105,8 +105,7 @@ def draw_preview(card: Card) -> list[Leaf]:
 
 
 def link_omissions_to_card(leaves: list[Leaf]) -> list[Leaf]:
-    """Changes the link for omitted lines, so that it opens the card in place instead of a separate
-    screen."""
+    """Makes the rows that say how much is omitted open the card in place when clicked, instead of a separate screen."""
     for leaf in leaves:
         if leaf.link == "full":
             leaf.link = "toggle"
@@ -114,7 +113,8 @@ def link_omissions_to_card(leaves: list[Leaf]) -> list[Leaf]:
 
 
 def _draw_blocks(card: Card, blocks: Iterable[Block], draw_one: Callable[[Block], list[Leaf]]) -> list[Leaf]:
-    """Draws a card's blocks with gaps; changes of several files get the file's name above each."""
+    """Draws the parts of a card with blank rows between them; if it has changes of several files, each gets the file's
+    name above."""
     names_files = sum(isinstance(block, DiffBlock) for block in card.blocks) > 1
     leaves: list[Leaf] = []
     for block in blocks:
@@ -152,7 +152,7 @@ def _draw_part_preview(block: Block) -> list[Leaf]:
 
 
 def preview_omits_text(card: Card) -> bool:
-    """Returns whether the preview leaves anything out."""
+    """Returns whether the short form of a card leaves anything out, so that opening it shows more."""
     return any(
         isinstance(block, CommandBlock) and "\n" in block.command.strip() for block in card.blocks
     ) or any(leaf.link == "toggle" for leaf in draw_preview(card))
@@ -161,21 +161,22 @@ def preview_omits_text(card: Card) -> bool:
 def draw_body(
     card: Card, *, is_running: bool = False, is_whole: bool = False, is_searched: bool = False
 ) -> list[Leaf]:
-    """Returns the leaves of an opened card, without its header."""
+    """Draws the content of an opened card, without its header."""
     limit = FULL_SCREEN_LIMIT if is_whole else SEARCHED_CARD_LIMIT if is_searched else OPEN_CARD_LIMIT
     tail = RUNNING_OUTPUT_LIMIT if is_running and not is_whole else limit
     return _draw_blocks(card, card.blocks, lambda block: draw_part(block, limit, tail))
 
 
 def draw_without_code(card: Card, lines: int) -> list[Leaf]:
-    """Returns the leaves of a closed Python cell: its parts except the code, with shorter texts."""
+    """Draws the content of a closed Python cell: its results without the code, with at most `lines` lines each."""
     limit = OPEN_CARD_LIMIT._replace(lines=lines)
     parts = (part for part in card.blocks if not isinstance(part, FileBlock))
     return link_omissions_to_card([leaf for part in parts for leaf in draw_part(part, limit, limit)])
 
 
 def draw_part(block: Block, limit: TextLimit, tail: TextLimit) -> list[Leaf]:
-    """Draws one block of a card. `tail`: the limit for output that is shown from its end."""
+    """Draws one part of a card, such as a diff, a list or output. `tail`: the limit for output that is shown from its
+    end."""
     match block:
         case TextBlock():
             return draw_output(block.text, tail=block.tail, limit=tail if block.tail else limit)
@@ -207,7 +208,8 @@ def draw_part(block: Block, limit: TextLimit, tail: TextLimit) -> list[Leaf]:
 def draw_output(
     text: str, *, tail: bool = False, limit: TextLimit = OPEN_CARD_LIMIT, is_cut: bool = False
 ) -> list[Leaf]:
-    """Draws a program's output, cut to a readable size. `is_cut`: earlier output is already missing."""
+    """Draws a program's output, cut to a limit; a row says how much is left out. `is_cut`: the program's earlier output
+    is already missing."""
     text, left_out = _cut_to_limit(text.rstrip("\n"), limit, tail=tail)
     if not text:
         return []
@@ -239,8 +241,7 @@ def _cut_to_limit(text: str, limit: TextLimit, *, tail: bool) -> tuple[str, int]
 
 
 def _split_output(plain: str, runs: list[StyleRun]) -> list[Leaf]:
-    """Splits output into leaves of bounded size, so that a change at the end lays out only the last
-    one."""
+    """Splits a program's output into leaves of bounded size, so that a change at the end lays out only the last one."""
     if plain.count("\n") < _CHUNK_LINES:
         return [Leaf(plain, runs, key="output")]
     leaves = []
@@ -326,8 +327,8 @@ def tree_lines(root: TreeNode) -> list[str]:
 
 
 def _draw_map(block: MapBlock, limit: TextLimit) -> list[Leaf]:
-    """Draws a file map as the model got it, with symbols as links; if the text does not name them, as
-    a list."""
+    """Draws a file map as the model got it, with its symbols as links; as a list of symbols if the text does not name
+    them."""
     if not block.symbols:
         return draw_output(block.text, limit=limit)
     named = {symbol.row: index for index, symbol in enumerate(block.symbols) if symbol.row >= 0}

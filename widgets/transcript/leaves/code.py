@@ -14,7 +14,7 @@ MIN_WINDOWED_CHARS = 12_000
 
 
 class CodeLeaf(Leaf):
-    """Shows code, which may still be growing."""
+    """A unit of layout with highlighted code, which may still be growing."""
 
     __slots__ = ("_checkpoint", "_coloured", "_final", "_windows", "is_open", "language")
 
@@ -40,7 +40,7 @@ class CodeLeaf(Leaf):
         self._windows: ColouredWindows | None = None
 
     def extend(self, text: str) -> None:
-        """Appends code. Painted rows above the last two lines are kept."""
+        """Appends received text to the code. Painted rows above the last two lines are kept."""
         at = len(self.plain)
         settled = min(self._checkpoint.position, at)
         strips = self.strips
@@ -51,7 +51,7 @@ class CodeLeaf(Leaf):
         self._coloured = -1
 
     def close(self) -> None:
-        """Called when the fence is complete: colours the whole code once more."""
+        """Called when the code fence is complete, so that the whole code is highlighted once more."""
         if self._checkpoint.position:
             self.strips = {}
         self.is_open = False
@@ -87,7 +87,7 @@ class CodeLeaf(Leaf):
 
 
 class ColouredWindows:
-    """Colours a large, complete text in windows of some lines, each when one of its lines is painted."""
+    """Syntax colours of a large, complete text, computed for windows of some lines when one of these is painted."""
 
     def __init__(self, plain: str, language: str) -> None:
         self.plain = plain
@@ -97,7 +97,7 @@ class ColouredWindows:
         self._runs: dict[int, list[StyleRun]] = {}
 
     def runs_around(self, start: int) -> list[StyleRun]:
-        """Returns the style runs of the window around a position."""
+        """Returns the syntax colours of the window of lines that contains a position."""
         index = min(len(self._starts) - 1, bisect_right(self._starts, start)) - 1
         if index not in self._runs:
             first, last = self._starts[index : index + 2]

@@ -16,7 +16,7 @@ SIDE_BY_SIDE_MIN_WIDTH = 116
 
 
 class DiffLeaf(Leaf):
-    """Shows a unified diff; side by side in wide views where no line is too wide for that."""
+    """A unit of layout with a unified diff: side by side in wide views where no line is too wide for that."""
 
     __slots__ = (
         "_drawn",
@@ -68,7 +68,7 @@ class DiffLeaf(Leaf):
 
     @property
     def _widest_line(self) -> int:
-        """The cells of the widest line, for which both sides need room."""
+        """Returns the width of the diff's widest line in cells, for which both sides need room."""
         if self._is_simple:
             return max(line.end - line.start for line in self.lines)
         return max(cells(self.plain[line.start : line.end]) for line in self.lines)
@@ -163,7 +163,7 @@ class DiffLeaf(Leaf):
 
 
 def line_number_at(leaf: DiffLeaf, row: int) -> int:
-    """Returns the line number in the new file for a row; for a removed line, where it was."""
+    """Returns the line number in the new file that a row of a diff shows; for a removed line, where it was."""
     left, _, right, _ = leaf._drawn[row]
     return max(1, leaf.lines[right if right >= 0 else left].new_line)
 
@@ -175,7 +175,8 @@ def _with_background(key: str, kind: str) -> str:
 def _combine_styles(
     start: int, end: int, runs: list[StyleRun], words: list[tuple[int, int]], kind: str
 ) -> list[StyleRun]:
-    """Combines syntax colours with the background of the line and a stronger one for changed words."""
+    """Returns the style runs of a line of a diff: its syntax colours with the background for added or removed, stronger
+    in changed words."""
     edges = {
         start,
         end,

@@ -1,4 +1,4 @@
-"""Draws a card's header: mark, action and subject, and figures aligned at the right.
+"""Draws the header of a tool call's card: mark, action and subject (such as a path), and figures aligned at the right.
 
 The subject is shortened last. A subject too long for the row gets a separate row."""
 
@@ -29,7 +29,7 @@ _VERB_STYLES = {
 
 
 class Headline(Leaf):
-    """A card's header: one or two rows, or as many as its subject needs if the card is open."""
+    """The header of a card: one or two rows, or as many as its subject needs if the card is open."""
 
     __slots__ = (
         "_figures",
@@ -56,7 +56,7 @@ class Headline(Leaf):
         is_open: bool,
         is_at_work: bool,
     ) -> None:
-        """`verb`: the style of the title."""
+        """Creates the header from its parts. `verb`: the style of the title."""
         super().__init__("", link="toggle")
         self._verb = verb
         self._glyph = glyph
@@ -140,7 +140,7 @@ class Headline(Leaf):
         return [indent, Piece(self._subject[first:last], "subject", start + first, start + last)]
 
     def _fitted_subject(self, room: int) -> str:
-        """Returns the subject cut to fit: a path at its beginning, other text at its end."""
+        """Returns the header's subject cut to the room: a path at its beginning, other text at its end."""
         subject = self._subject
         if cells(subject) <= room:
             return subject
@@ -172,8 +172,8 @@ class Headline(Leaf):
 
 
 def _is_path(subject: str) -> bool:
-    """Returns whether a subject is a path. `/…/` is a regular expression, and text with blanks counts
-    only if it begins like a path."""
+    """Returns whether a header's subject is a path. `/…/` is a regular expression, and a text with blanks counts only
+    if it begins like a path."""
     subject = _MORE_SUFFIX.sub("", subject)
     if "/" not in subject or _REGEX_SUBJECT.match(subject):
         return False
@@ -183,7 +183,7 @@ def _is_path(subject: str) -> bool:
 
 
 def _style_figures(text: str, key: str) -> list[tuple[str, str]]:
-    """Splits text into diff counts such as `+12 −4`, keys and other text, with their colours."""
+    """Splits the figures of a header into diff counts such as `+12 −4`, keys and other text, each with its style."""
     out: list[tuple[str, str]] = []
     at = 0
     for start, end in key_spans(text):
@@ -205,8 +205,7 @@ def make_headline(
     *,
     is_at_work: bool = False,
 ) -> Headline:
-    """Creates a card's header with its figures. An open card shows its whole subject, as do commands
-    and code."""
+    """Creates the header of a card. An open card shows its whole subject, as do commands and code."""
     joined: list[tuple[str, str]] = []
     is_behind_pill = False
     for said, key in figures:
@@ -233,5 +232,6 @@ def _one_line(text: str) -> str:
 
 
 def _subject_line(text: str) -> str:
-    """Returns the subject in one line; blanks are kept, because it may be a pattern."""
+    """Returns a header's subject as one line of safe text; runs of blanks are kept, because it may be a search
+    pattern."""
     return clean(" ".join(text[:2_000].replace("\t", " ").splitlines()))

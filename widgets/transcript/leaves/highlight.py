@@ -73,7 +73,7 @@ def _style_of_token_name(name: str) -> str:
 
 @lru_cache(128)
 def lexer_for(language: str) -> Lexer | None:
-    """Returns the lexer of a fence's language; None for plain or unknown languages."""
+    """Returns the Pygments lexer for a code fence's language; None for plain or unknown languages."""
     from pygments.lexers import get_lexer_by_name  # noqa: PLC0415 - costs 40 ms of start-up
     from pygments.util import ClassNotFound  # noqa: PLC0415 - same
 
@@ -85,14 +85,14 @@ def lexer_for(language: str) -> Lexer | None:
 
 
 def load_pygments() -> None:
-    """Loads the highlighter before the first code is shown."""
+    """Imports the syntax highlighter before the first code is shown."""
     highlight("x = 1", "python")
     resume_highlighting("x = 1", "python", LexerCheckpoint(0))
 
 
 @lru_cache(512)
 def language_of(path: str) -> str:
-    """Returns the language of a file by its name."""
+    """Returns the name of a file's language for highlighting, by the file's name; empty if it is unknown."""
     from pygments.lexers import find_lexer_class_by_name, get_all_lexers  # noqa: PLC0415 - costs 40 ms of start-up
 
     name = path.rsplit("/", 1)[-1]
@@ -113,8 +113,8 @@ def language_of(path: str) -> str:
 
 
 def _fits_pattern(name: str, pattern: str) -> bool:
-    """Whether a name fits a pattern, as `find_lexer_class_for_filename` of Pygments says, which compiles each of its
-    900 patterns for that; nearly all of them are names and endings."""
+    """Returns whether a file name fits one of Pygments' patterns. Pygments itself compiles each of its 900 patterns for
+    that; nearly all of them are plain names and endings."""
     rest = pattern.removeprefix("*")
     if not _GLOB_CHARACTERS.isdisjoint(rest):
         return fnmatchcase(name, pattern)
@@ -122,7 +122,8 @@ def _fits_pattern(name: str, pattern: str) -> bool:
 
 
 def highlight(code: str, language: str, base: int = 0) -> list[StyleRun]:
-    """Returns the style runs of a piece of code, with positions counted from `base`."""
+    """Returns the syntax colours of a piece of code as style runs, with positions counted from `base`; none for unknown
+    languages and very long code or lines."""
     lexer = lexer_for(language)
     if lexer is None or len(code) > MAX_CODE_LENGTH or _has_long_line(code):
         return []
@@ -158,11 +159,10 @@ def _join_runs(runs: Iterator[StyleRun]) -> list[StyleRun]:
 def resume_highlighting(
     code: str, language: str, checkpoint: LexerCheckpoint
 ) -> tuple[list[StyleRun], int, LexerCheckpoint]:
-    """Returns the runs from a checkpoint to the end, how many of them are final, and the next
-    checkpoint.
+    """Highlights growing code from a checkpoint to the end; returns its style runs, how many of them are final, and the
+    next checkpoint.
 
-    The next checkpoint is the start of the last line but one, since a token may depend on the line
-    after it."""
+    The next checkpoint is the start of the last line but one, since a token may depend on the line after it."""
     lexer = lexer_for(language)
     if lexer is None or _has_long_line(code[checkpoint.position :]):
         return [], 0, checkpoint
@@ -181,7 +181,7 @@ def _is_resumable(lexer: Lexer) -> bool:
 def _lexer_states(lexer: Any) -> Any:
     """Returns the states of a lexer's class: pattern, action and next state of each rule.
 
-    Pygments prepares the same; its compiled patterns are found in the cache of `re`."""
+    Pygments does the same; its compiled patterns are found in the cache of `re`."""
     return lexer.process_tokendef("bayou", lexer.get_tokendefs())
 
 
@@ -200,7 +200,7 @@ def _resume_without_state(
 
 
 class _LexerMachine:
-    """Pygments' state machine with a stack that can be saved and resumed."""
+    """A replacement for the loop of Pygments' lexers, whose stack of states can be saved and resumed."""
 
     def __init__(self, lexer: Any, code: str, checkpoint: LexerCheckpoint) -> None:
         self.lexer = lexer

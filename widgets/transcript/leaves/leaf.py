@@ -25,7 +25,7 @@ StyleRun = tuple[int, int, str]
 
 
 class Piece(NamedTuple):
-    """Some cells of a drawn row in one style: a range of the block's text, or decoration (start is -1)."""
+    """Cells of a drawn row in one style: a range of the block's text, or decoration (then `start` is -1)."""
 
     text: str
     key: str
@@ -34,7 +34,8 @@ class Piece(NamedTuple):
 
 
 class Leaf:
-    """A leaf of the transcript's layout: text with style runs and an indent, wrapped to a width."""
+    """The smallest unit of a transcript's layout: plain text with style runs and a prefix for its rows, wrapped to a
+    width."""
 
     __slots__ = (
         "_rows",
@@ -134,7 +135,7 @@ class Leaf:
         return self.blank + len(self.layout(width))
 
     def discard_painted_rows(self) -> None:
-        """Drops the leaf's painted rows after the colours changed."""
+        """Drops the painted rows of a leaf after the colours changed."""
         self.strips = {}
 
     def scroll_sideways(self, cells_right: int) -> None:
@@ -145,7 +146,7 @@ class Leaf:
             self.strips = {}
 
     def natural_width(self) -> int:
-        """Returns the width of the widest row; 0 for leaves that wrap."""
+        """Returns the width of the widest row in cells; 0 for leaves that wrap their text."""
         return 0
 
     def discard_layout(self) -> None:
@@ -153,12 +154,12 @@ class Leaf:
         self.strips = {}
 
     def runs_for(self, start: int, end: int) -> list[StyleRun]:
-        """Returns style runs that cover at least the range; sorted, not overlapping."""
+        """Returns style runs that cover at least the given range of the text; sorted, not overlapping."""
         del start, end
         return self.runs
 
     def fill_key(self, row: int) -> str:
-        """Returns the style of the rest of a row after its text."""
+        """Returns the style key for the cells of a row after its text."""
         del row
         return self.fill
 
@@ -208,11 +209,11 @@ class Leaf:
         return _without_tabs(out) if "\t" in plain[start:end] else out
 
     def row_at(self, offset: int) -> int:
-        """Returns the row that shows a character of the plain text."""
+        """Returns the row of the leaf that shows the character at an offset of its text."""
         return max(0, bisect_right(self._rows, (offset, 1 << 60)) - 1)
 
     def replace_end(self, at: int, text: str, runs: list[StyleRun]) -> None:
-        """Replaces the end of the leaf from a character on, keeping the rows that cannot change."""
+        """Replaces the leaf's text from a character on, and lays out only the rows that this can change."""
         keep = max(0, self.row_at(at) - 1) if self._rows and self._width > 0 else 0
         self.plain = self.plain[:at] + text
         self.runs = runs
@@ -244,7 +245,7 @@ def _without_tabs(pieces: list[Piece]) -> list[Piece]:
 
 
 class LongText(Leaf):
-    """A layout leaf for a part of a very long text; laid out when it becomes visible, since there may be
+    """A leaf for a part of a very long text. It is laid out only when it becomes visible, since there may be
     thousands."""
 
     __slots__ = ("_lines",)
@@ -258,7 +259,7 @@ class LongText(Leaf):
         """The number of lines; -1 until it is counted."""
 
     def estimated_height(self, width: int) -> int:
-        """Returns the estimated height, without a layout."""
+        """Returns the estimated number of rows of a long text at a width, without laying it out."""
         if self._lines < 0:
             self._lines = self.plain.count("\n") + 1
         width = min(MAX_PROSE_CELLS, width - len(self.first))
@@ -275,7 +276,7 @@ CENTRED_COLUMN_CELLS = 68
 
 
 class OneLine(Leaf):
-    """A single row: if it does not fit, a middle part is cut, so that both ends stay readable."""
+    """A leaf of a single row: if it does not fit, one part in the middle is cut, so that both ends stay readable."""
 
     __slots__ = ("_parts", "flexible")
 
@@ -319,7 +320,8 @@ class OneLine(Leaf):
 
 
 class CentredLine(OneLine):
-    """A row in the middle of the page: by itself, or beginning with the others of its column."""
+    """A row in the middle of the page: centred by itself, or beginning at the same column as the other rows of the
+    first page."""
 
     __slots__ = ("_is_alone",)
 
@@ -340,7 +342,7 @@ class CentredLine(OneLine):
 
 
 class CentredRow(CentredLine):
-    """A row of the column in the middle of the page; its last part is at the column's right edge."""
+    """A row in the centred column of the first page; its last part is at the column's right edge."""
 
     __slots__ = ()
 
@@ -355,7 +357,7 @@ class CentredRow(CentredLine):
 
 
 class CentredText(Leaf):
-    """A paragraph in the column in the middle of the page."""
+    """A paragraph in the centred column of the first page."""
 
     __slots__ = ()
 

@@ -1,6 +1,6 @@
-"""Lays out only the visible leaves of a very long message, which may have thousands.
+"""Lays out only the visible leaves (units of layout) of a very long message, which may have thousands. `tops` holds the
+first row of each leaf and the end of the last one. Leaves that are not laid out have estimated heights.
 
-`tops` holds the start of each leaf and the end of the last one. Leaves that are not laid out have estimated heights.
 Before rows are shown, their heights are made exact, and the new position of the first row is returned."""
 
 from bisect import bisect_right
@@ -10,19 +10,19 @@ from widgets.transcript.leaves.leaf import Leaf, LongText
 
 
 def height_or_estimate(leaf: Leaf, width: int) -> int:
-    """Returns the height; only long texts that are not laid out estimate it."""
+    """Returns the height of a leaf at a width; an estimate for a long text that is not laid out yet."""
     if isinstance(leaf, LongText) and leaf.width != width:
         return leaf.estimated_height(width)
     return leaf.layout_height(width)
 
 
 def has_estimates(leaves: Sequence[Leaf], width: int) -> bool:
-    """Returns whether any leaf's height is only an estimate."""
+    """Returns whether the height of any leaf at this width is only an estimate."""
     return any(leaf.width != width for leaf in leaves)
 
 
 def measure_from(leaves: Sequence[Leaf], tops: list[int], width: int, row: int, rows: int) -> int:
-    """Computes exact heights for some rows from a row on; returns the row's new position."""
+    """Lays out the leaves of a long message that cover some rows from a row on; returns the row's new position."""
     index = _leaf_index(tops, row)
     row = tops[index] + _lay_out_and_locate(leaves, tops, width, index, row)
     while index + 1 < len(leaves) and tops[index + 1] < row + rows:
@@ -32,8 +32,8 @@ def measure_from(leaves: Sequence[Leaf], tops: list[int], width: int, row: int, 
 
 
 def measure_above(leaves: Sequence[Leaf], tops: list[int], width: int, row: int, rows: int) -> int:
-    """Computes exact heights for some rows above a row; returns the row's new position. The end
-    counts as a row."""
+    """Lays out the leaves of a long message that cover some rows above a row; returns the row's new position. The
+    message's end counts as a row."""
     index = at = _leaf_index(tops, min(row, tops[-1] - 1))
     inside = _lay_out_and_locate(leaves, tops, width, at, row)
     missing = rows - inside

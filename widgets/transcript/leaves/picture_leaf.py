@@ -1,7 +1,7 @@
-"""Draws images in place: the terminal's protocol, or half blocks with two pixels per cell.
+"""Draws images in the transcript: in the terminal's image protocol, or as half blocks with two pixels per cell.
 
-The size comes from the header at once, so heights are right; pixels are prepared in a thread. Without colours, and for
-unreadable images, only the label is shown."""
+The size comes from the file's header at once, so heights are right; pixels are prepared in a thread. Without colours,
+and for unreadable images, only the label is shown."""
 
 import base64
 import os
@@ -26,7 +26,7 @@ def image_label(image: ImageBlock, problem: str = "") -> str:
 
 
 def image_size(image: ImageBlock) -> tuple[int, int]:
-    """Returns the width and height in pixels; zeros if unknown."""
+    """Returns an image's width and height in pixels, from its header; zeros if unknown."""
     if image.width and image.height:
         return image.width, image.height
     found = image_from_bytes(_decode_header(image), "")
@@ -34,7 +34,7 @@ def image_size(image: ImageBlock) -> tuple[int, int]:
 
 
 def upright_size(image: ImageBlock) -> tuple[int, int]:
-    """Returns width and height with the EXIF rotation applied."""
+    """Returns an image's width and height with the rotation of its EXIF data applied."""
     width, height = image_size(image)
     return (height, width) if is_rotated_by_quarter(_decode_header(image)) else (width, height)
 
@@ -50,7 +50,8 @@ def _decode_header(image: ImageBlock) -> bytes:
 def fit_image_cells(
     width: int, height: int, room: int, most: tuple[int, int] = (MAX_IMAGE_COLUMNS, MAX_IMAGE_ROWS)
 ) -> tuple[int, int]:
-    """Returns columns and rows of an image: in proportion, not larger than the image nor the limits."""
+    """Returns the columns and rows in which an image is shown: in proportion, not larger than the image nor the
+    limits."""
     most_columns, max_rows = most
     columns = max(1, min(room, most_columns, width))
     rows = -(-columns * height // (2 * width))
@@ -65,14 +66,15 @@ def can_show_images() -> bool:
 
 
 class PictureLeaf(Leaf):
-    """Shows a label, and the image below it. Its text is the label."""
+    """A unit of layout with an image below its label. Its text is the label."""
 
     __slots__ = ("_cells", "_image", "_is_large", "_problem", "_size", "drawn")
 
     def __init__(
         self, image: ImageBlock, *, key: str = "hint", fill: str = "", is_large: bool = False
     ) -> None:
-        """`is_large`: the image is alone on a screen and may fill it."""
+        """Creates the leaf of an image that is not drawn yet. `is_large`: the image is alone on a screen and may fill
+        it."""
         is_too_large = len(image.data) > MAX_BASE64_CHARS
         self._problem = IMAGE_TOO_LARGE_TEXT if is_too_large else ""
         super().__init__(image_label(image, self._problem), key=key, fill=fill)
@@ -101,17 +103,18 @@ class PictureLeaf(Leaf):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it has room for an image, but no valid drawing."""
+        """Whether rows are reserved for the image, but it has no valid drawing yet."""
         return self._cells[1] > 0 and (self.drawn is None or self.drawn.is_stale)
 
     @property
     def drawing_request(self) -> tuple[str, int, int]:
-        """Returns what to draw: base64 data, columns and rows."""
+        """Returns what must be drawn: the image as base64, and the columns and rows to fill."""
         columns, rows = self._cells
         return self._image.data, columns, rows
 
     def show_drawing(self, drawn: DrawnImage | str) -> None:
-        """Shows the drawing; if there is none, the label gives the reason and the room is freed."""
+        """Shows a drawing of the image; a string is the reason why there is none, which the label then gives, and the
+        rows are freed."""
         if isinstance(drawn, str):
             self._problem = drawn
             self.plain = image_label(self._image, drawn)

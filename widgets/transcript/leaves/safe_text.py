@@ -1,6 +1,5 @@
-"""Makes foreign text safe to draw, measures it in cells and wraps it.
-
-Knows characters and widths, but no styles, Markdown or Textual."""
+"""Makes foreign text safe to draw, measures it in cells and wraps it. It knows characters and widths, but no styles,
+Markdown or Textual."""
 
 import re
 from functools import lru_cache
@@ -38,7 +37,8 @@ _JOINING_CHARACTERS = late("[\u200d\ufe0f]")
 
 
 def clean(text: str) -> str:
-    """Replaces control characters and invisible or direction-changing characters."""
+    """Returns a text safe to draw: control characters become visible signs, and invisible or direction-changing
+    characters are removed."""
     return text.translate(_SAFE_REPLACEMENTS)
 
 
@@ -48,7 +48,7 @@ def cells(text: str) -> int:
 
 
 def has_joining_characters(text: str) -> bool:
-    """Whether the text has characters whose width depends on their neighbours."""
+    """Returns whether a text has characters whose width depends on their neighbours."""
     return not text.isascii() and _JOINING_CHARACTERS.search(text) is not None
 
 
@@ -90,8 +90,7 @@ def wrap(line: str, width: int) -> list[tuple[int, int]]:
 
 
 def _wrap_with_indent(line: str, width: int) -> list[tuple[int, int]]:
-    """Wraps so that the first word begins in the row of the indent; empty if that leaves too little
-    room."""
+    """Wraps a line so that its first word is in the same row as the indent; empty if that leaves too little room."""
     begins = len(line) - len(line.lstrip(" \t"))
     room = width - len(expand_tabs(line[:begins], 0))
     if room < _MIN_CELLS_AFTER_INDENT or begins == len(line):
@@ -114,7 +113,7 @@ def _wrap_without_indent(line: str, width: int) -> list[tuple[int, int]]:
 
 
 def _wrap_wide(line: str, width: int) -> list[tuple[int, int]]:
-    """Wraps lines of one- and two-cell characters, by a stand-in text with one character per cell."""
+    """Wraps a line of one- and two-cell characters, by a stand-in text with one character per cell."""
     shadow = _WIDE.sub("\x01\x02", line)
     if len(shadow) <= width:
         return [(0, len(line))]

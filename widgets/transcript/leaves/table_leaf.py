@@ -1,4 +1,4 @@
-"""Draws tables: columns that fit the width, or a table that scrolls sideways.
+"""Draws Markdown tables: with columns that fit the width, or as a table that scrolls sideways.
 
 Column widths come from the first rows only, so that a growing table is not laid out again."""
 
@@ -15,14 +15,15 @@ _RULE_LINE = -1
 
 
 class Cell(NamedTuple):
-    """A table cell: text and style runs."""
+    """The content of a table cell: text and style runs."""
 
     plain: str
     runs: tuple[StyleRun, ...] = ()
 
 
 class TableLeaf(Leaf):
-    """A table with header and rule. Its text separates cells by tabs and rows by newlines."""
+    """A unit of layout with a Markdown table: header, rule and rows. Its text separates cells by tabs and rows by
+    newlines."""
 
     __slots__ = ("_lines", "_starts", "_widths", "aligns", "rows")
 
@@ -37,7 +38,7 @@ class TableLeaf(Leaf):
         self._write_rows(0)
 
     def _write_rows(self, at: int) -> None:
-        """Writes the rows from an index on into the leaf's text."""
+        """Writes the table's rows from an index on into the text that is searched and copied."""
         del self._starts[at:]
         offset = 0
         head = ""
@@ -52,7 +53,7 @@ class TableLeaf(Leaf):
         self.plain = head + "\n".join(texts)
 
     def replace_rows(self, at: int, rows: list[list[Cell]]) -> None:
-        """Replaces the rows from an index on."""
+        """Replaces the table's rows from an index on, and lays out only these once the column widths are fixed."""
         is_settled = at > MEASURED_ROWS and self._width > 0
         self.rows[at:] = rows
         self._write_rows(at)
@@ -148,7 +149,7 @@ def _row_length(row: list[Cell]) -> int:
 
 
 def _share_width(natural: list[int], free: int) -> list[int]:
-    """Distributes the width: narrow columns get what they need, the others share the rest evenly."""
+    """Divides the width among a table's columns: narrow ones get what they need, the others share the rest evenly."""
     widths = [0] * len(natural)
     left = sorted(range(len(natural)), key=lambda index: natural[index])
     while left:

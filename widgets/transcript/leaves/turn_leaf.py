@@ -1,4 +1,4 @@
-"""Draws the end of a turn: a bar if there are changes to look at, otherwise only words."""
+"""Draws the end of a turn: a coloured bar if there is something to look at, otherwise only words."""
 
 from widgets.diffstat import split_diffstat
 from widgets.transcript.blocks import CardState, TurnBlock
@@ -15,7 +15,8 @@ _UNBROKEN_BLANK = "\u00a0"
 
 
 class TurnLeaf(Leaf):
-    """A leaf that breaks between what a turn's end tells, and not within."""
+    """A unit of layout with the end of a turn. Its text wraps only between facts, not within one such as a key and its
+    action."""
 
     __slots__ = ("_unbroken_text",)
 
@@ -51,7 +52,7 @@ def turn_text(block: TurnBlock) -> str:
 
 
 def _turn_pieces(block: TurnBlock) -> list[tuple[str, str]]:
-    """Returns the pieces of a turn's end with their styles; what can be done with it are links."""
+    """Returns the pieces of the end of a turn with their styles; its actions are links."""
     ground = _turn_ground(block)
     pieces = [(block.words, _words_key(block, weight="+b"))]
     if block.doubt:
@@ -74,7 +75,8 @@ def _turn_pieces(block: TurnBlock) -> list[tuple[str, str]]:
 
 
 def _turn_ground(block: TurnBlock) -> str:
-    """Returns the colour behind a turn that needs a second look: with changes, or in doubt, or that waits."""
+    """Returns the background of the end of a turn: a warning colour if it is in doubt, a bar if it has changes, actions
+    or waiting work, empty if it has only words."""
     has_more = block.files or block.doubt or block.waiting or block.warning or block.actions
     if block.doubt:
         return "pill-aborted"

@@ -18,7 +18,7 @@ MAX_LINES = 80
 
 @lru_cache(64)
 def draw_mermaid(source: str) -> tuple[str, ...]:
-    """Returns the lines of the diagram; empty if it cannot be drawn."""
+    """Draws a Mermaid source as lines of text; returns none if it cannot be drawn."""
     if len(source) > MAX_SOURCE_CHARS or source.count("\n") > MAX_LINES or not source.strip():
         return ()
     try:
@@ -36,7 +36,8 @@ def draw_mermaid(source: str) -> tuple[str, ...]:
 
 
 class DiagramLeaf(CodeLeaf):
-    """Shows a diagram. Its text is the source, so that copying gives the source."""
+    """A unit of layout with a Mermaid diagram, drawn as text. Its text is the source, so that copying gives the
+    source."""
 
     __slots__ = ("_diagrams", "_picture")
 
@@ -50,7 +51,8 @@ class DiagramLeaf(CodeLeaf):
             self.discard_layout()
 
     def _drawable_source(self) -> str:
-        """Returns the part of the source that is drawn: of a growing fence only whole lines."""
+        """Returns the part of a diagram's source to draw now, of a growing fence only whole lines; empty if it is shown
+        as code."""
         if self._diagrams == "off" or (self.is_open and self._diagrams == "final"):
             return ""
         return self.plain[: self.plain.rfind("\n") + 1] if self.is_open else self.plain
@@ -83,6 +85,6 @@ def apply_diagram_setting(leaves: Iterable[Leaf], diagrams: DiagramSetting) -> N
 def make_fence_leaf(
     plain: str, language: str, *, first: str = "", rest: str = "", blank: int = 0, is_open: bool = False
 ) -> CodeLeaf:
-    """Creates the layout leaf for a Markdown code fence."""
+    """Creates the unit of layout for a Markdown code fence: a diagram for Mermaid, otherwise code."""
     kind = DiagramLeaf if language in MERMAID_LANGUAGES else CodeLeaf
     return kind(plain, language, first=first, rest=rest, blank=blank, is_open=is_open)

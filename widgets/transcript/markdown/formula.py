@@ -93,7 +93,7 @@ def formula_to_unicode(source: str) -> str:
 
 
 class _NotOneLine(Exception):
-    """Raised for a formula that does not fit one line of text."""
+    """The error for a formula that does not fit one line of text."""
 
 
 class _FormulaReader:
@@ -103,7 +103,8 @@ class _FormulaReader:
         self._depth = 0
 
     def read_until(self, end: str) -> str:
-        """Reads up to a closing bracket, which is consumed, or to the end."""
+        """Converts the formula up to a closing bracket, which is consumed, or up to its end. Raises `_NotOneLine` if
+        the bracket is missing."""
         parts: list[str] = []
         while self._at < len(self._pieces):
             char = self._pieces[self._at][2]
@@ -173,7 +174,7 @@ class _FormulaReader:
         raise _NotOneLine
 
     def _add_spaces(self, sign: str) -> str:
-        """Adds spaces around relations, and after function names."""
+        """Returns a sign of a formula with the spaces around it: around relations, and after function names."""
         if len(sign) == 1 and unicodedata.category(sign) == "Sm" and sign not in _SIGNS_WITHOUT_SPACES:
             return f" {sign} "
         is_name_of_next = len(sign) > 1 and self._at < len(self._pieces)
@@ -182,7 +183,8 @@ class _FormulaReader:
 
 
 def _add_brackets(text: str) -> str:
-    """Adds brackets where the text could be read as joined to its neighbours."""
+    """Returns a part of a formula in brackets, unless it is so simple that it cannot be read as joined to its
+    neighbours."""
     text = text.strip()
     return text if len(text) == 1 or text.isalnum() else f"({text})"
 

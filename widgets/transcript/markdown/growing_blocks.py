@@ -1,7 +1,7 @@
-"""Blocks that grow at their end without being parsed again: fences, tables, paragraphs, plain text.
+"""Markdown blocks that grow at their end without being parsed again: fences, tables, paragraphs, plain text.
 
 Each takes text with `feed` and returns None while it belongs to the block, else the remaining text. If `is_closed` is
-true then, its leaves are final; otherwise its whole `source` must be parsed again."""
+true then, its leaves (units of layout) are final; otherwise its whole `source` must be parsed again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MAX_PLAIN_CHARS = 64_000
 
 
 class GrowingFence:
-    """An open fence: text is appended to its code until the closing line."""
+    """A Markdown code fence that is being received: text is appended to its code until the closing line."""
 
     is_closed = True
 
@@ -104,7 +104,7 @@ class GrowingFence:
 
 
 class GrowingTable:
-    """A long table: only new rows are parsed."""
+    """A long Markdown table that is being received: only new rows are parsed."""
 
     def __init__(self, head: str, source: str, rows: int, leaf: TableLeaf, base: str) -> None:
         self.is_closed = True
@@ -157,7 +157,8 @@ def _body_rows(leaves: list[Leaf]) -> list[Any]:
 
 
 class GrowingParagraph:
-    """A long paragraph: text before a safe blank is final, and only the rest is parsed again."""
+    """A long Markdown paragraph that is being received: text before a safe blank is final, and only the rest is parsed
+    again."""
 
     is_closed = False
 
@@ -222,8 +223,8 @@ class GrowingParagraph:
         self._open = self._open[cut:]
 
     def _settled_length(self) -> int:
-        """Returns a position after a blank between two words, some way before the end; inside a word
-        if it never ends."""
+        """Returns how much of the paragraph's open source can become final: up to a blank between two words, some way
+        before the end; up to a place within a word that is extremely long; else 0."""
         blanks = [match.end() for match in _SAFE_BREAK.finditer(self._open, 0, len(self._open) - 40)]
         if blanks:
             return blanks[-1]
@@ -244,7 +245,8 @@ _OPEN_FORMULA = late(r"\\[(\[]|\$[^\n]*\Z")
 
 
 def _is_settled(children: list[Token], source: str) -> bool:
-    """Returns whether later text cannot change the result, since no delimiter is open."""
+    """Returns whether text received later cannot change how these Markdown tokens are read, since no delimiter is
+    open."""
     for token in children:
         if token.type == "math_inline":
             source = source.replace(token.content, "", 1)
@@ -257,7 +259,7 @@ _UNSAFE_CONTINUATION = late(r"\n(?![^\W\d_])(?!\Z)|\s\n| {2}|\t")
 
 
 class GrowingPlain:
-    """The text after the Markdown limit of a message, in leaves of bounded size."""
+    """The part of a message after the Markdown limit, as plain text in leaves (units of layout) of bounded size."""
 
     is_closed = False
     source = ""
@@ -284,7 +286,8 @@ class GrowingPlain:
 
 
 def _plain_cut(plain: str, at: int) -> tuple[int, int] | None:
-    """Returns where a leaf that begins at a position ends, and where the next one begins."""
+    """Returns where the plain leaf that begins at a position ends and the next one begins; None if it can still
+    grow."""
     newline = plain.find("\n", at + _PLAIN_LEAF_CHARS, at + _MAX_PLAIN_CHARS)
     if newline >= 0:
         return newline, newline + 1

@@ -1,4 +1,4 @@
-"""Detects links whose text looks like a different address than their target."""
+"""Detects links whose text looks like another address than their target."""
 
 import re
 from urllib.parse import SplitResult, urlsplit
@@ -85,7 +85,7 @@ _MAX_DISPLAY_CELLS = 80
 
 
 def misleading_target(words: str, href: str) -> str:
-    """Returns the real target if the link's text looks like another address; else an empty text."""
+    """Returns a link's real target if its text looks like another address; otherwise an empty text."""
     target = _split(href)
     if target is None:
         return ""
@@ -135,7 +135,7 @@ def _bare_host(host: str) -> str:
 
 
 def _display_target(target: SplitResult) -> str:
-    """Formats the target with its decisive part first, even if the rest is cut."""
+    """Formats a link's target so that its decisive part, the host, comes first and stays visible if the rest is cut."""
     if target.scheme == "mailto":
         return target.path[:_MAX_DISPLAY_CELLS]
     port = f":{target.port}" if target.port else ""

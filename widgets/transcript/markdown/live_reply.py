@@ -1,4 +1,4 @@
-"""A reply while it is received: deltas are collected and processed once per frame."""
+"""A model's reply while it is received: deltas are collected and parsed once per frame."""
 
 from typing import Literal
 
@@ -54,7 +54,7 @@ class _StreamedPart:
 
 
 class LiveReply:
-    """The parts of a reply that is being received."""
+    """The parts (thinking and text) of a model's reply that is being received, and their layout."""
 
     def __init__(self, block_id: str) -> None:
         self.block_id = block_id
@@ -80,7 +80,7 @@ class LiveReply:
         return bool(self._waiting)
 
     def add_waiting_deltas(self, now: float, most: int = MAX_CHARS_PER_FRAME) -> None:
-        """Adds the waiting deltas to the parts that they belong to."""
+        """Moves received deltas, at most `most` characters of them, to the parts of the reply that they belong to."""
         taken = 0
         index = 0
         joined: list[tuple[ReplyPartKind, list[str]]] = []
@@ -112,7 +112,8 @@ class LiveReply:
         self._parts[-1].add_text(text)
 
     def collect_leaves(self, *, is_open: bool) -> tuple[list[Leaf], int]:
-        """Returns the leaves, and how many of them are final and unchanged since the last call."""
+        """Returns the reply's leaves (units of layout), and how many of them are final and unchanged since the last
+        call."""
         if is_open != self._was_open:
             self._discard_leaves()
             self._was_open = is_open
@@ -171,7 +172,7 @@ class LiveReply:
         self._generation = self._parts[0].stream.generation if self._parts else 0
 
     def finish(self, now: float) -> None:
-        """Processes all waiting deltas and completes the last part."""
+        """Processes all deltas of the reply that still wait, and ends its last part."""
         while self._waiting:
             self.add_waiting_deltas(now, 1 << 40)
         if self._parts and self._parts[-1].seconds is None:
@@ -188,11 +189,12 @@ class LiveReply:
 
     @property
     def text(self) -> str:
-        """The whole text so far, for searching."""
+        """The whole text of the reply received so far, for searching."""
         return "\n".join(part.text for part in self._parts)
 
     def final_leaves(self, state: ReplyState, failure: ShownFailure | None, *, is_open: bool) -> list[Leaf]:
-        """Returns the leaves of the finished reply; final ones are the same objects as before."""
+        """Returns the leaves of the finished reply with the lines that say how it ended; leaves that were final are the
+        same objects as before."""
         for part in self._parts:
             if part.kind == "prose" or is_open:
                 part.parse_new_texts()

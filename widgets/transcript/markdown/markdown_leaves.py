@@ -1,4 +1,4 @@
-"""Converts Markdown, parsed by markdown-it, to leaves with style runs.
+"""Converts Markdown, parsed by markdown-it, to leaves (units of layout) with style runs.
 
 Every decision depends only on a block and the line above it, so that a suffix of a document gives the same leaves as
 inside the whole document. `markdown_stream` relies on that."""
@@ -44,7 +44,8 @@ _BLOCK_TOKENS = frozenset(
 
 
 class SourceContext(NamedTuple):
-    """The context above a part of the source that is parsed separately."""
+    """What is above a part of a Markdown source that is parsed separately: whether it continues a list, and after a
+    blank line."""
 
     is_first: bool = True
     """Whether the part is the beginning of the document."""
@@ -76,7 +77,7 @@ def _formula_text(formula: str) -> str:
 
 
 def _parse_math(state: StateInline, silent: bool) -> bool:
-    """Parses a LaTeX formula as one token, so that nothing in it is an escape or emphasis."""
+    """The markdown-it rule that reads a LaTeX formula as one token, so that nothing in it is an escape or emphasis."""
     if state.src[state.pos] not in "$\\":
         return False
     match = _MATH_PATTERN.match(state.src, state.pos, state.posMax)
@@ -90,7 +91,7 @@ def _parse_math(state: StateInline, silent: bool) -> bool:
 
 
 class RuleLeaf(Leaf):
-    """A horizontal rule."""
+    """A unit of layout that is a horizontal rule."""
 
     __slots__ = ()
 
@@ -103,7 +104,7 @@ class RuleLeaf(Leaf):
 
 
 def inline_text_and_runs(children: Sequence[Token], base: str) -> tuple[str, list[StyleRun]]:
-    """Returns the text of inline tokens and its style runs."""
+    """Converts the inline tokens of a Markdown block to plain text and style runs."""
     writer = _InlineConverter(base)
     for token in children:
         writer.add(token)
@@ -191,7 +192,7 @@ class _InlineConverter:
 
 
 class _OpenLevel:
-    """An open list item or quote, with its row prefix."""
+    """A Markdown list item or quote that is open while its content is converted, with the prefix of its rows."""
 
     __slots__ = ("is_quote", "marker", "rest")
 
@@ -203,7 +204,7 @@ class _OpenLevel:
 
 
 class LeafBuilder:
-    """Converts block tokens to leaves."""
+    """Converts the block tokens of Markdown to leaves (units of layout)."""
 
     def __init__(self, lines: list[str], lead: SourceContext, base: str, gutter: str = "") -> None:
         self.lines = lines
@@ -355,7 +356,7 @@ class LeafBuilder:
 
 
 def _prepend_marker(leaf: Leaf, marker: str) -> None:
-    """Adds a list marker to the leaf's text, so that it is copied with it. A box replaces a bullet."""
+    """Adds a list marker to the start of an item's text, so that it is copied too. A task's box replaces a bullet."""
     for box, sign in (("[ ] ", "☐ "), ("[x] ", "☑ "), ("[X] ", "☑ ")):
         if leaf.plain.startswith(box) and (not leaf.runs or leaf.runs[0][0] >= len(box)):
             marker = sign if marker in _BULLETS else marker + sign
@@ -370,7 +371,7 @@ def _prepend_marker(leaf: Leaf, marker: str) -> None:
 
 
 def fence_language(info: str) -> str:
-    """Returns the language in a fence's info string."""
+    """Returns the language that a code fence's info string names; empty if it names none."""
     words = info.split()
     return words[0].strip("{}.").lower()[:40] if words else ""
 
@@ -383,6 +384,6 @@ def parse_markdown(
     lead: SourceContext | None = None,
     env: dict[str, Any] | None = None,
 ) -> list[Leaf]:
-    """Returns the leaves of a whole source."""
+    """Converts a whole Markdown source to leaves (units of layout)."""
     tokens = markdown_parser().parse(source, env if env is not None else {})
     return LeafBuilder(source.split("\n"), lead or SourceContext(), base, gutter).build(tokens)

@@ -1,7 +1,8 @@
-"""Streams Markdown: finished blocks are frozen, and only the unfinished end is parsed again.
+"""Converts Markdown to leaves (units of layout) while it is received: finished blocks are frozen, and only the
+unfinished end is parsed again. Growing fences, tables and paragraphs are extended without parsing (`growing_blocks`).
+However the text is split, the leaves equal those of parsing the whole text.
 
-Growing fences, tables and paragraphs are extended without parsing (`growing_blocks`). However the text is split, the
-leaves equal those of parsing the whole text. `format_for_print` formats Markdown as plain lines."""
+`format_for_print` formats Markdown as plain lines."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ _GrowingBlock = GrowingFence | GrowingTable | GrowingParagraph | GrowingPlain
 
 
 def parse_bounded(source: str, base: str = "text", gutter: str = "") -> list[Leaf]:
-    """Returns the leaves of a whole message; text beyond the Markdown limit is plain."""
+    """Converts a whole message to leaves (units of layout): as Markdown up to a limit, the text after it as plain
+    text."""
     cut = markdown_end(source)
     if cut is None:
         return parse_markdown(source, base=base, gutter=gutter)
@@ -44,7 +46,7 @@ def parse_bounded(source: str, base: str = "text", gutter: str = "") -> list[Lea
 
 
 def markdown_end(source: str) -> int | None:
-    """Returns where the Markdown part of a long message ends; None if all of it is parsed."""
+    """Returns the index where the Markdown part of a very long message ends; None if all of it is parsed."""
     if len(source) <= MAX_MARKDOWN_CHARS:
         return None
     newline = source.find("\n", MAX_MARKDOWN_CHARS, MAX_MARKDOWN_CHARS + _MARKDOWN_LIMIT_SLACK)
@@ -58,7 +60,8 @@ def markdown_end(source: str) -> int | None:
 
 
 class MarkdownStream:
-    """Converts streamed Markdown to leaves."""
+    """Converts Markdown that is received in pieces to leaves (units of layout): frozen ones and those of the open
+    end."""
 
     def __init__(self, base: str = "text", gutter: str = "") -> None:
         self.base = base
@@ -89,7 +92,7 @@ class MarkdownStream:
         return self._parts[0] if self._parts else ""
 
     def feed(self, text: str) -> None:
-        """Appends text that is already cleaned."""
+        """Adds received text, which is already safe to draw, and updates the leaves."""
         if not text:
             return
         self._parts.append(text)
@@ -115,7 +118,8 @@ class MarkdownStream:
             text = self._grow(self._growing, text)
 
     def _grow(self, growing: _GrowingBlock, text: str) -> str:
-        """Passes text to the growing block; returns the text that belongs after the block."""
+        """Passes received text to the block that grows; returns the text that belongs after the block, empty if there
+        is none."""
         rest = growing.feed(text)
         if isinstance(growing, GrowingPlain):
             self.frozen.extend(growing.leaves[:-1])
@@ -135,7 +139,7 @@ class MarkdownStream:
         return ""
 
     def finish(self) -> None:
-        """Ends the stream: all leaves become final."""
+        """Ends the Markdown stream: all leaves become final."""
         if isinstance(self._growing, GrowingFence):
             self._growing.finish()
         self._growing = None
@@ -148,8 +152,8 @@ class MarkdownStream:
             self.live = []
 
     def _parse(self) -> None:
-        """Parses the tail again, freezes everything above its last block, and checks whether that
-        block can grow cheaply."""
+        """Parses the unfrozen end of the source again, freezes everything above its last block, and starts extending
+        that block without parsing if possible."""
         env: dict[str, Any] = {"references": dict(self._references)}
         tokens = markdown_parser().parse(self._tail, env)
         references: dict[str, Any] = env["references"]
@@ -219,7 +223,8 @@ class MarkdownStream:
 
 
 def _tokens_below(tokens: list[Token], index: int, line: int) -> list[Token]:
-    """Returns the tokens from a boundary on, as parsing from there would give them."""
+    """Returns the Markdown tokens from a boundary on, with lines counted from there, as parsing from there would give
+    them."""
     rest = tokens[index:]
     if rest[0].type == "list_item_open":
         rest.insert(0, next(token for token in reversed(tokens[:index]) if token.level == 0))
@@ -230,16 +235,16 @@ def _tokens_below(tokens: list[Token], index: int, line: int) -> list[Token]:
 
 
 def _is_certain_block(lines: list[str], line: int) -> bool:
-    """Returns whether the block that starts on a line is certain: an incomplete line may still
-    continue the block above, and a number may become a list item."""
+    """Returns whether the Markdown block that starts on a line cannot change any more: an incomplete line may continue
+    the block above, and a number may become a list item."""
     if line < len(lines) - 1:
         return True
     return not lines[line - 1].strip(" \t>") and not lines[line].strip(" \t>").isdecimal()
 
 
 def _last_boundary(tokens: list[Token], lines: list[str]) -> tuple[int, int] | None:
-    """Returns token and line of the last block, or the last item of the last list, whose start is
-    certain."""
+    """Returns the token and the line of the last block, or of the last item of a list at the end, whose start is
+    certain; None if there is none."""
     starts = [
         index for index, token in enumerate(tokens) if token.level == 0 and token.nesting >= 0 and token.map
     ]

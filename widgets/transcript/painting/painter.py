@@ -1,6 +1,5 @@
-"""Paints the visible rows: cached strips for most rows, and the overlay on them.
-
-`row_strips` turns a row of a leaf into a strip."""
+"""Paints the visible rows of a transcript: cached strips for most rows, and marks such as the selection on them.
+`row_strips` turns a row into a strip."""
 
 import time
 
@@ -47,14 +46,14 @@ class Painter:
         """The CPU seconds spent painting since it was last set to zero."""
 
     def drop_painted_rows(self) -> None:
-        """Drops all painted rows after the theme changed."""
+        """Drops all painted rows of the transcript after the theme changed."""
         self._look.forget()
         for item in self._column.items:
             item.discard_painted_rows()
         self._viewport.invalidate_all()
 
     def set_links_enabled(self, is_wanted: bool) -> None:
-        """Sets whether links are written so that the terminal can open them."""
+        """Sets whether links are written so that the terminal itself can open them."""
         if is_wanted != self._look.has_links:
             self._look.has_links = is_wanted
             self.drop_painted_rows()
@@ -71,7 +70,7 @@ class Painter:
         return strips
 
     def line_with_positions(self, y: int) -> Strip:
-        """Returns a row with text positions in its cells, to find what is under the pointer."""
+        """Returns a visible row as a strip whose cells hold text positions, to find the text under the pointer."""
         width = self._viewport.width
         strip = self.visible_strips(y, 1)[0]
         rows = self._viewport.rows
@@ -84,7 +83,7 @@ class Painter:
         return with_text_positions(strip, places)
 
     def repaint_changed(self, first: int) -> None:
-        """Repaints, from a row on, only the rows that changed.
+        """Repaints only those rows from a row on that changed.
 
         The last row is always repainted, because it shows labels about the rows below."""
         widget, height = self._widget, self._viewport.height
@@ -102,13 +101,14 @@ class Painter:
             widget.refresh(*changed)
 
     def as_text(self) -> str:
-        """Returns the visible rows as text."""
+        """Returns the visible rows of the transcript as plain text."""
         strips = self.visible_strips(0, self._viewport.height)
         lines = ["".join(segment.text for segment in strip).rstrip() for strip in strips]
         return "\n".join(lines).rstrip("\n")
 
     def visible_strips(self, first: int, count: int) -> list[Strip]:
-        """Returns visible rows in full width."""
+        """Returns visible rows of the transcript as painted strips in full width, with selection, search hits and
+        labels."""
         viewport, overlay = self._viewport, self._overlay
         width, look = viewport.width, self._look.current
         blank = look.blank_strip(width)
@@ -127,7 +127,8 @@ class Painter:
         return strips
 
     def _add_labels(self, strip: Strip, look: StyleLookup, width: int) -> Strip:
-        """Adds labels to the last row: the hovered link's target, and new content below."""
+        """Adds labels to the last visible row: the target of the link under the pointer, and how much new content is
+        below."""
         viewport = self._viewport
         if self._overlay.hovered is not None and not self._overlay.hovered.address.startswith(
             ACTION_LINK_PREFIX
@@ -140,8 +141,8 @@ class Painter:
         return strip
 
     def _end_key_label(self) -> str:
-        """Returns the label of the key that scrolls to the end: the blocks' key if they have the
-        focus, else the page's."""
+        """Returns the label of the key that scrolls to the end: the transcript's own key if it has the focus, else the
+        page's."""
         own = textual_inside.keymap_of(self._widget.app)
         if self._widget.has_focus:
             return key_label(own, "transcript.end", "End")
@@ -150,7 +151,7 @@ class Painter:
     def _add_overlays(
         self, row: LocatedRow, selection: Selection | None, width: int, look: StyleLookup
     ) -> Strip:
-        """Returns a row with its overlay: selection, search hits, the mark of the focused block."""
+        """Paints a row with the marks on it: selection, search hits, and the sign of the focused block."""
         marks = self._marked_ranges(row, selection, look) if row.leaf is not None else []
         if row.leaf is None:
             strip = look.blank_strip(width)

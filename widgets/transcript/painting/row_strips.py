@@ -1,4 +1,4 @@
-"""Converts a row of a leaf to a strip of exactly the viewport's width."""
+"""Converts a row of a leaf (unit of layout) to a strip of exactly the viewport's width."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -21,7 +21,7 @@ class StyledRange(NamedTuple):
 
 
 def paint_row(leaf: Leaf, row: int, width: int, look: StyleLookup) -> Strip:
-    """Returns the strip of a row, cached by the leaf until its width or the colours change."""
+    """Returns the painted strip of a leaf's row; the leaf caches it until its width or the colours change."""
     found = leaf.strips.get(row)
     if isinstance(found, Strip):
         return found
@@ -34,7 +34,7 @@ def paint_row(leaf: Leaf, row: int, width: int, look: StyleLookup) -> Strip:
 def paint_marked_row(
     leaf: Leaf, row: int, width: int, look: StyleLookup, marks: Iterable[StyledRange]
 ) -> Strip:
-    """Returns the strip of a row with marks; it is not cached."""
+    """Paints a leaf's row with marked ranges such as a selection or search hits; the strip is not cached."""
     pieces = leaf.pieces(row)
     return look.encode_with_filters(_make_strip(leaf, row, width, look, pieces, tuple(marks)))
 
@@ -85,7 +85,8 @@ def _marked_segments(piece: Piece, base: Style, marks: tuple[StyledRange, ...]) 
 def _visible_window(
     segments: list[Segment], used: int, shift: int, width: int, look: StyleLookup, fill: Style
 ) -> Strip:
-    """Returns the visible part of a row that is too wide, with arrows at edges where it continues."""
+    """Returns the visible part of a row wider than the view, by how far it is scrolled sideways, with arrows at the
+    edges where it continues."""
     shift = max(0, min(shift, used - width))
     shown = Strip(segments, used).crop(shift, shift + width)
     shown = Strip(Segment.adjust_line_length(list(shown), width, style=fill), width)
@@ -98,18 +99,18 @@ def _visible_window(
 
 
 def with_text_at_start(strip: Strip, text: str, style: Style, width: int) -> Strip:
-    """Returns the strip with a text over its left end."""
+    """Returns a strip with a text written over its left end."""
     return Strip([Segment(text, style), *strip.crop(cells(text), width)], width)
 
 
 def with_text_at_end(strip: Strip, text: str, style: Style, width: int) -> Strip:
-    """Returns the strip with a text over its right end."""
+    """Returns a strip with a text written over its right end."""
     size = cells(text)
     return Strip([*strip.crop(0, max(0, width - size)), Segment(text, style)], width)
 
 
 def with_text_positions(strip: Strip, places: list[tuple[int, int]]) -> Strip:
-    """Returns the strip with the text position stored in each of its cells."""
+    """Returns a strip in whose cells the given text positions are stored, as Textual's selection needs them."""
     segments: list[Segment] = []
     column = 0
     for text, style, _ in strip:

@@ -15,14 +15,14 @@ from widgets.transcript.searching.text_search import TextSearch
 
 
 class MarkedScrollBar(ScrollBar):
-    """A scroll bar with marks."""
+    """A scroll bar that shows marks, such as the positions of search hits, over its rows."""
 
     def __init__(self, *, thickness: int) -> None:
         super().__init__(vertical=True, name="vertical", thickness=thickness)
         self._marks: dict[int, tuple[str, Style]] = {}
 
     def set_marks(self, layers: Iterable[tuple[str, Style, Set[int]]]) -> None:
-        """Shows marks: sign, style and rows of each layer; later layers cover earlier ones."""
+        """Shows marks on the scroll bar: sign, style and rows of each layer; later layers cover earlier ones."""
         marks = {row: (sign, style) for sign, style, rows in layers for row in rows}
         if marks != self._marks:
             self._marks = marks
@@ -53,7 +53,8 @@ class _MarkedBarRenderer:
 
 
 class ScrollBarUpdater:
-    """Updates the transcript's scroll bar, as rarely as possible, since any change repaints all of it."""
+    """Updates the marks and the thumb of the transcript's scroll bar, as rarely as possible, since any change repaints
+    all of it."""
 
     def __init__(self, widget: ScrollView, column: Column, search: TextSearch, look: CurrentStyles) -> None:
         self._widget = widget
@@ -65,7 +66,7 @@ class ScrollBarUpdater:
         self._prompts_of = -1
 
     def forget_shown(self) -> None:
-        """Forgets what the scroll bar shows, so that it is updated next time."""
+        """Makes the next update of the scroll bar compute its marks again."""
         self._shown_marks = ()
 
     def update_if_moved(self) -> None:
@@ -104,8 +105,7 @@ class ScrollBarUpdater:
         )
 
     def _prompt_positions(self) -> list[int]:
-        """Returns the prompts' positions in the column, recomputed only when blocks were added or
-        removed."""
+        """Returns the indexes of the blocks that are prompts, computed again only when blocks were added or removed."""
         if self._prompts_of != self._column.changes:
             self._prompts_of = self._column.changes
             items = self._column.items

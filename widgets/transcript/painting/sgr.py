@@ -18,13 +18,13 @@ _SHOWS_ON_BLANKS = frozenset(["4", "7", "9", "21", "53"])
 
 
 def color_system(console: Console) -> ColorSystem:
-    """Returns the number of colours that the terminal supports."""
+    """Returns Rich's colour system (how many colours) for a console's terminal."""
     return COLOR_SYSTEMS[console.color_system or "truecolor"]
 
 
 @lru_cache(8192)
 def _sgr_codes(style: Style, system: ColorSystem) -> tuple[str, str, str]:
-    """Returns attributes, foreground and background as SGR parameters."""
+    """Returns a style's attributes, foreground and background as SGR parameters."""
     color, ground = style.color, style.bgcolor
     attributes = ";".join(
         SGR_STYLES[bit] for bit, name in enumerate(_STYLE_ATTRIBUTES) if getattr(style, name)
@@ -35,7 +35,7 @@ def _sgr_codes(style: Style, system: ColorSystem) -> tuple[str, str, str]:
 
 
 def encode_strip(strip: Strip, system: ColorSystem) -> str:
-    """Returns the strip as terminal output, which starts and ends with a reset."""
+    """Returns a strip as terminal output, which starts and ends with a reset of the style."""
     out: list[str] = []
     now = ("", "", "")
     link = None

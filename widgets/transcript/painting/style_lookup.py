@@ -112,7 +112,7 @@ COMPONENT_NAMES = frozenset(
 
 
 class StyleLookup:
-    """Returns terminal styles by their keys, for one widget and theme."""
+    """Converts style keys to terminal styles, for one widget and theme."""
 
     def __init__(self, widget: "Widget", *, has_links: bool = True) -> None:
         self._widget = widget
@@ -132,7 +132,8 @@ class StyleLookup:
         return found
 
     def encode_with_filters(self, strip: Strip) -> Strip:
-        """Applies terminal settings (no colour, dimming) and encodes the strip once."""
+        """Returns a strip with the terminal's settings applied (no colour, dimming), and its output encoded once and
+        cached."""
         for line_filter in self._filters:
             strip = strip.apply_filter(line_filter, self._background)
         if cached_encoding(strip) is None:
@@ -146,7 +147,7 @@ class StyleLookup:
         return found
 
     def foreground(self, key: str) -> RichStyle:
-        """Returns only the colour of a style."""
+        """Returns a style with only the text colour that belongs to a style key."""
         style = self.style(key)
         return RichStyle(color=style.bgcolor if key == "current-match" else style.color)
 
@@ -181,8 +182,8 @@ class StyleLookup:
         return readable_style(style.rich_style) if background else style.rich_style
 
     def _background_style(self, name: str) -> Style:
-        """Returns the style of a background; in the terminal's palette, where no background fits, a
-        colour or text style."""
+        """Returns the background for a background name; for added and removed text also its colour and attributes,
+        since backgrounds do not fit every terminal palette."""
         if name.startswith("ansi-"):
             return Style(background=self._component_style(name).background)
         background = Style(background=self._base_style(name).background)
@@ -203,7 +204,7 @@ class StyleLookup:
         return self._widget.get_visual_style(STYLE_PREFIX + name) + Style(reverse=own.reverse)
 
     def _component_style(self, name: str) -> Style:
-        """Returns only what the component class itself sets."""
+        """Returns the style that a component class itself sets, without what it inherits."""
         styles = self._widget.get_component_styles(STYLE_PREFIX + name)
         text = styles.text_style
         return Style(
@@ -217,7 +218,7 @@ class StyleLookup:
 
 
 class CurrentStyles:
-    """The styles of a widget, recreated when the theme changes."""
+    """The style lookup of a widget, created again after the theme changed."""
 
     def __init__(self, widget: "Widget") -> None:
         self._widget = widget

@@ -1,4 +1,4 @@
-"""Prepares images that become visible; `picture_leaf` draws them."""
+"""Prepares the images of a transcript that become visible; `picture_leaf` draws them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 
 class Thumbnails:
-    """Prepares the images of visible rows in the background."""
+    """Prepares the images in the visible rows of a transcript in the background."""
 
     def __init__(self, column: Column, viewport: Viewport, images: Callable[[], TerminalImages]) -> None:
-        """`images`: returns the terminal's images; called when the first picture becomes visible."""
+        """Creates the preparation of a transcript's images. `images`: returns the terminal's images; called when the
+        first picture becomes visible."""
         self._column = column
         self._viewport = viewport
         self._images_of_terminal = images
@@ -30,7 +31,8 @@ class Thumbnails:
         """The images that are being prepared."""
 
     def request_images(self, rows: list[LocatedRow]) -> None:
-        """Requests the images in the visible rows; each list of rows is checked once."""
+        """Starts preparing the images in the visible rows that have no drawing yet; shows cached ones at once. Each
+        list of rows is checked once."""
         if rows is self._seen:
             return
         self._seen = rows
@@ -55,8 +57,8 @@ class Thumbnails:
         return self._images
 
     def images_changed(self) -> None:
-        """Requests the visible images again that the terminal no longer has, and stops showing the
-        old ones."""
+        """Called when the terminal lost images or shows them in another way: drops the painted rows of images and
+        repaints, which prepares the visible ones again."""
         self._seen = None
         for item in self._column.items:
             for leaf in item.leaves or ():

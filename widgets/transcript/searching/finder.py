@@ -1,4 +1,4 @@
-"""Searches the transcript: where a search starts, which hit is shown, and where it returns to.
+"""The control of a search in the transcript: where it starts, which hit is shown, and where cancelling returns to.
 
 `text_search` finds the hits; `search_bar` is the input line."""
 
@@ -29,7 +29,7 @@ REPORT_INTERVAL = 0.1
 
 
 class Finder:
-    """Runs searches in one transcript and shows the hits."""
+    """Runs searches in one transcript and scrolls to the hits."""
 
     def __init__(
         self,
@@ -61,7 +61,8 @@ class Finder:
         return self._search.count
 
     def start_search(self) -> None:
-        """Remembers the position: each further key searches from there, and cancelling returns to it."""
+        """Begins a search in the transcript: remembers the scroll position, from which each changed query searches and
+        to which cancelling returns."""
         self._has_begun = True
         self._start_anchor = self._viewport.remember_place()
 
@@ -75,7 +76,7 @@ class Finder:
             self._viewport.restore_anchor(self._start_anchor)
 
     def search(self, query: str) -> None:
-        """Searches the whole conversation and shows the first hit from here on, else the last one
+        """Searches the whole transcript for a query and shows the first hit after the start position, else the last one
         before."""
         self._return_to_start()
         self._stop_searching()
@@ -92,11 +93,12 @@ class Finder:
 
     @property
     def _first_visible_index(self) -> int:
-        """Returns the index of the first visible block."""
+        """The index of the first block that is visible."""
         return max(0, self._column.heights.block_at(self._viewport.top))
 
     def _continue_search(self) -> None:
-        """Searches further blocks for a while, and shows the first hit as soon as it is known."""
+        """Searches further blocks for some milliseconds, shows the first hit as soon as it is known, and schedules the
+        next step."""
         self._next_step = None
         search, items = self._search, self._column.items
         is_done = search.continue_counting(SEARCH_TIME_SLICE)
@@ -121,7 +123,7 @@ class Finder:
             self._next_step = None
 
     def end_search(self) -> None:
-        """Ends the search at the current position."""
+        """Ends the search; the view stays where it is."""
         self._has_begun = False
         self._stop_searching()
         self._search.clear()
@@ -130,7 +132,7 @@ class Finder:
         self._show_count()
 
     def step(self, direction: int) -> None:
-        """Moves to the next or previous hit."""
+        """Shows the next or previous hit of the search."""
         if not self._search.is_on:
             return
         self._search.update(self._column.items)

@@ -19,7 +19,7 @@ from widgets.transcript.view import Transcript
 
 
 class SearchBar(Horizontal):
-    """Belongs to one transcript; hidden while no search is active."""
+    """The input line for searching one transcript; hidden while no search is active."""
 
     DEFAULT_CSS = "SearchBar { height: 1; display: none; } SearchBar.is-open { display: block; }"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -30,7 +30,8 @@ class SearchBar(Horizontal):
     ]
 
     class Left(Message):
-        """The focus should return: to the blocks, or to where it was before."""
+        """Message: the search line was left; the focus should go to the block found, or return to where it was
+        before."""
 
         def __init__(self, *, is_accepted: bool) -> None:
             super().__init__()
@@ -47,7 +48,7 @@ class SearchBar(Horizontal):
         yield self._count
 
     def open_or_step(self) -> None:
-        """Starts a search; if the bar is already open, moves to the next hit."""
+        """Opens the search line and starts a search; if it already has a text and the focus, moves to the next hit."""
         if self._line.has_focus and self._line.text:
             self.action_step(1)
             return
@@ -64,7 +65,8 @@ class SearchBar(Horizontal):
             self._finder.search(message.text)
 
     def show_search_state(self, found: SearchChanged) -> None:
-        """Shows the state of the search; hides the bar at its end unless the user is typing in it."""
+        """Shows how many hits the search has and which is shown, or what is wrong with it; hides the line after the
+        search unless the user types in it."""
         is_typing = self._line.has_focus
         if not is_typing and not self._finder.is_on:
             self.remove_class("is-open")

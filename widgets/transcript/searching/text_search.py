@@ -1,7 +1,7 @@
-"""Finds text in a conversation: which blocks contain it, and where in the drawn text.
+"""Finds text in a transcript: which blocks contain it, and where in the drawn text.
 
-Blocks are searched in their source, since most are not drawn; hits are then located in the drawn text of visible ones.
-"""
+Blocks are searched in their source, since most are not drawn; hits are then located in the drawn text of visible
+ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_HITS_PER_BLOCK = 1_000
 
 
 class Hit(NamedTuple):
-    """A search hit: the block's id and the hit's index."""
+    """A search hit: the id of its block, and its number within the block."""
 
     block_id: str
     index_in_block: int
@@ -33,8 +33,8 @@ class BadPattern(ValueError):
 
 
 def compile_query(query: str) -> re.Pattern[str] | None:
-    """Compiles a query: case matters if it has capitals; the prefix `re:` makes it a regular
-    expression."""
+    """Compiles a search query to a pattern: upper and lower case differ only if the query has capitals; the prefix
+    `re:` makes it a regular expression. Raises `BadPattern`."""
     if query.startswith(REGEX_PREFIX):
         source = query[len(REGEX_PREFIX) :]
         try:
@@ -52,10 +52,10 @@ def _has_capitals(source: str) -> bool:
 
 
 class TextSearch:
-    """A query, its number of hits in each block, and the current hit.
+    """A search in a transcript: the query, the number of hits in each block, and the current hit.
 
-    Counting takes a while with many blocks, so it is done in steps (`go_on`). Each block stores
-    its count."""
+    Counting takes a while with many blocks, so it is done in steps (`continue_counting`). Each block stores its
+    count."""
 
     def __init__(self) -> None:
         self.query = ""
@@ -82,18 +82,19 @@ class TextSearch:
         return not self._unsearched_items
 
     def hit_number(self, items: Sequence[Item], at: int) -> int:
-        """Returns the number of the current hit among all, from one; 0 for none. `at`: the index of
-        its block."""
+        """Returns the number of the current hit among all, counted from one; 0 without a current hit. `at`: the index
+        of its block."""
         if self.current_hit is None:
             return 0
         return sum(map(self.hits_in, islice(items, at))) + self.current_hit.index_in_block + 1
 
     def hits_in(self, item: Item) -> int:
-        """Returns the number of hits in a block that was searched."""
+        """Returns the number of hits in a block; 0 if it was not searched yet."""
         return item.hits if item.searched == self._search_number else 0
 
     def start_counting(self, query: str, items: Sequence[Item], at: int) -> None:
-        """Starts to search all blocks, first those from index `at` on. Raises BadPattern."""
+        """Starts a search in all blocks, first in those from index `at` on. Raises `BadPattern` for an invalid
+        pattern."""
         self.clear()
         self.query = query
         self._pattern = compile_query(query)
@@ -104,7 +105,7 @@ class TextSearch:
             self._unsearched_items = [*reversed(items[:at]), *reversed(items[at:])]
 
     def continue_counting(self, seconds: float) -> bool:
-        """Searches further blocks for a while; returns whether all were searched."""
+        """Searches further blocks for some seconds; returns whether all are searched now."""
         end = perf_counter() + seconds
         waiting = self._unsearched_items
         while waiting:
@@ -114,7 +115,8 @@ class TextSearch:
         return not waiting
 
     def update(self, items: Sequence[Item]) -> None:
-        """Updates the search after blocks were added or changed."""
+        """Updates the number of hits after blocks were added or changed, and marks new blocks as still to be
+        searched."""
         if self.is_done:
             self._unsearched_items = [
                 item for item in items if item.searched != self._search_number or item.live is not None
@@ -154,7 +156,7 @@ class TextSearch:
         self._spans = {}
 
     def hit_spans(self, item: Item, expansion: Expansion) -> list[tuple[int, int]]:
-        """Returns the ranges of hits in a block's drawn text."""
+        """Returns the ranges of the search's hits in a block's drawn text, which are cached until the block changes."""
         if self._pattern is None:
             return []
         known = self._spans.get(id(item))
@@ -171,8 +173,8 @@ class TextSearch:
         return found
 
     def step(self, direction: int, items: Sequence[Item], at: int) -> Hit | None:
-        """Moves to the next or previous hit from the current one; the first step finds the hit
-        nearest to block `at`.
+        """Makes the next or previous hit the current one and returns it; the first step takes the hit nearest to block
+        `at`. None if there is no hit.
 
         Only blocks searched so far count, so an early step may skip hits that are found later."""
         if self.current_hit is not None:
@@ -195,13 +197,12 @@ class TextSearch:
         return self.current_hit
 
     def is_first_hit_known(self, items: Sequence[Item], at: int) -> bool:
-        """Returns whether the first hit from a block on is known, or that there is none."""
+        """Returns whether the first hit from a block on is known, or it is known that there is none."""
         return self.is_done or any(self.hits_in(items[index]) for index in range(at, len(items)))
 
 
 def _text_as_drawn(text: str, needle: str) -> str | None:
-    """Returns the text without Markdown signs in one line; None if none of them could hide a hit.
-
+    """Returns a source text without Markdown signs and line breaks, which could hide a hit; None if it has none.
     `needle`: the searched text; empty for a pattern."""
     drawn = text
     if "\n" in text and (" " in needle or not needle):

@@ -177,7 +177,8 @@ class BayouApp(App[int]):
         super().exit(result, return_code, message)
 
     def prepare_exit(self, code: int) -> None:
-        """Saves what is unsent and prevents new work. Called on every way out, possibly twice."""
+        """Prepares the end of the application: stops accepting tasks and saves the unsent draft. Called on every way
+        out, possibly twice."""
         self._on_leaving(code)
         self.tasks.stop_accepting()
         self.prompt.unsent_draft.close()
@@ -204,8 +205,8 @@ class BayouApp(App[int]):
     @on(events.AppFocus)
     @on(events.AppBlur)
     def _terminal_focus_changed(self, event: events.AppFocus | events.AppBlur) -> None:
-        """Handles the terminal window's focus without Textual's default, which would blur the focused
-        widget and repaint everything."""
+        """Handles that the terminal window got or lost the focus. Textual's default would blur the focused widget and
+        repaint everything."""
         event.prevent_default()
         self.terminal.notifications.set_focused(isinstance(event, events.AppFocus))
         if isinstance(event, events.AppFocus) and self.is_ready.is_set():
@@ -303,7 +304,8 @@ class BayouApp(App[int]):
         await super().on_event(event)
 
     def _is_answer_to_question(self, event: events.Key) -> bool:
-        """Whether a key that is meant for the editor answers the question above it."""
+        """Handles a key of the editor that answers the approval question above it; returns False for any other key. An
+        Escape and a letter right after it stop the agent."""
         if self.approval_bar.asked is None or self.focused is not self.editor:
             return False
         is_blank = self.editor.model.is_blank

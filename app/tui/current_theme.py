@@ -1,4 +1,4 @@
-"""The current theme: found by name or by the terminal's background, with its style rules, reloaded when its
+"""The current theme: found by name or by the terminal's background, with its style rules, and loaded again when its
 file changes."""
 
 import os
@@ -33,7 +33,7 @@ _THEME_RULES_SOURCE = ("theme", "rules")
 
 
 def set_color_depth(app: App[int], *, is_true_color: bool) -> None:
-    """Sets how many colours the terminal supports, overriding what the environment says."""
+    """Sets whether the application sends true colours or only 256, whatever the environment says."""
     app.console = Console(
         color_system="truecolor" if is_true_color else "256",
         file=app.console.file,
@@ -97,7 +97,7 @@ class CurrentTheme:
         return self._assembled.themes.names
 
     def apply_theme(self, name: str) -> str | None:
-        """Applies the theme; returns an error message if it cannot be used, and then changes nothing."""
+        """Applies the theme with this name; returns an error message, and changes nothing, if it cannot be used."""
         if self._assembled.themes.find_theme(resolve_theme_name(name)) is None:
             self.theme_names()
         file, theme, rules, problem = load_theme(self._assembled.themes, resolve_theme_name(name))
@@ -224,7 +224,8 @@ def has_light_background(env: Mapping[str, str]) -> bool:
 
 
 def load_theme(themes: Themes, name: str) -> tuple[ThemeFile | None, Theme | None, str, str | None]:
-    """Returns the file, the theme and its rules, or an error message."""
+    """Loads a theme by its name: returns its file, the Textual theme and its style rules, and an error message in place
+    of them if it is unknown or broken."""
     file = themes.find_theme(name)
     if file is None:
         return None, None, "", f"Unknown theme '{name}'. Themes: {', '.join(themes.names)}."
@@ -232,7 +233,7 @@ def load_theme(themes: Themes, name: str) -> tuple[ThemeFile | None, Theme | Non
 
 
 def _read_theme_file(file: ThemeFile) -> tuple[Theme | None, str, str | None]:
-    """Reads a theme file; returns the theme and its rules, or an error message."""
+    """Reads a theme file: returns the Textual theme and its style rules, or an error message in place of them."""
     try:
         if file.path.suffix == ".tcss":
             spec, rules = parse_tcss_theme(read_regular(file.path).decode("utf-8"), file.name, str(file.path))
@@ -244,7 +245,7 @@ def _read_theme_file(file: ThemeFile) -> tuple[Theme | None, str, str | None]:
 
 
 def _first_error_line(problem: Exception) -> str:
-    """Returns the first error of a stylesheet in one line."""
+    """Returns the first error of a stylesheet as one line, with its line number if it is known."""
     errors = problem.args[0] if problem.args else None
     if isinstance(errors, StylesheetErrors):
         for rule in errors.rules:
@@ -264,7 +265,8 @@ _DEVICE_ATTRIBUTES_REPLY = late(rb"\x1b\[\?[\d;]*c")
 
 
 def query_terminal_appearance(held: EarlyTerminal, patience: float = 0.1) -> Appearance | None:
-    """Returns None if the terminal does not reply within `patience` seconds."""
+    """Waits for the terminal's reply about its background colour and returns dark or light; None if none comes within
+    `patience` seconds."""
     deadline = held.background_asked_at + patience
     while held.is_holding_terminal and not _DEVICE_ATTRIBUTES_REPLY.search(held.received_input):
         left = deadline - time.monotonic()
@@ -275,7 +277,7 @@ def query_terminal_appearance(held: EarlyTerminal, patience: float = 0.1) -> App
 
 
 def parse_background_reply(answer: bytes) -> str | None:
-    """Returns the colour in a terminal's reply to OSC 11."""
+    """Returns the background colour in a terminal's reply to OSC 11 as `#rrggbb`; None if there is no such reply."""
     match = _BACKGROUND_REPLY.search(answer)
     if match is None:
         return None

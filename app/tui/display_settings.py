@@ -1,4 +1,4 @@
-"""Applies display settings to parts of the page that cannot read settings themselves."""
+"""Applies the display settings to the widgets of the page that cannot read settings themselves."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -42,7 +42,7 @@ class DisplaySettingsApplier(msgspec.Struct, frozen=True):
     env: Mapping[str, str]
 
     def apply_and_follow(self, effective_settings: EffectiveSettings) -> None:
-        """Applies the settings before the first paint, and again at every change."""
+        """Applies the display settings now, before the first paint, and again whenever one changes."""
         self._apply_transcript_settings(effective_settings.settings)
         self.transcript.open_all(thinking=not effective_settings.settings.display.hide_thinking_block)
         effective_settings.subscribe(lambda before: self._apply_changes(before, effective_settings.settings))

@@ -53,7 +53,7 @@ def prompt_list_rows(log: SessionLog) -> list[ListRow]:
 
 
 def entry_title(entry: Entry) -> str | None:
-    """Returns the entry's title; None if the tree does not show it."""
+    """Returns a session entry's one-line title; None if the session tree does not show such entries."""
     match entry:
         case MessageEntry(message=message):
             return _message_title(message)
@@ -111,7 +111,7 @@ def one_line(text: str, limit: int = 160) -> str:
 
 
 def entry_text(entry: Entry) -> str:
-    """Returns the full text of an entry."""
+    """Returns the full text of a session entry."""
     said = entry.message if isinstance(entry, MessageEntry) else entry
     if isinstance(said, UserMessage | AssistantMessage | ToolResultMessage | CustomMessageEntry):
         return text_of(said.content)
@@ -123,7 +123,8 @@ def entry_text(entry: Entry) -> str:
 
 
 def entry_preview_parts(entry: Entry) -> list[PreviewPart]:
-    """Returns an entry for a preview of several: messages as they are drawn, anything else as one line."""
+    """Returns the paragraphs of a session entry in a preview of several: messages as Markdown, anything else as one
+    line."""
     message = entry.message if isinstance(entry, MessageEntry) else None
     text = entry_text(entry).strip()
     if not isinstance(message, UserMessage | AssistantMessage) or not text:

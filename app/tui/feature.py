@@ -1,7 +1,7 @@
-"""Defines a feature of the full screen, and the services that the full screen offers to features.
+"""Defines what a feature of the full screen is, and the services that it can use.
 
-A page is built from these services; it knows neither the application nor, except through their features, other pages.
-"""
+A page is built from these services; it knows neither the application nor, except through their features, other
+pages."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
@@ -44,7 +44,8 @@ Topic = type[Any] | Literal["approval", "plan", "form"]
 
 
 def topics_of(event: object) -> tuple[Topic, ...]:
-    """Returns the topics under which listeners get the event."""
+    """Returns the topics whose listeners get an event: its type, and for some questions what they are about
+    (`approval`, `plan`, `form`)."""
     if isinstance(event, QuestionAsked):
         if event.approval is not None:
             return (QuestionAsked, "approval")
@@ -56,7 +57,7 @@ def topics_of(event: object) -> tuple[Topic, ...]:
 
 
 class FeatureServices(msgspec.Struct, frozen=True, kw_only=True):
-    """The services and parts from which pages are built."""
+    """The services of the full screen from which the pages of features are built."""
 
     assembled: AssembledSession
     ask: AskOnScreen
@@ -127,21 +128,22 @@ class FeatureServices(msgspec.Struct, frozen=True, kw_only=True):
             effective_settings.save_value(name, value)
 
     def show_progress(self, text: str) -> None:
-        """Shows an activity that can be stopped; an empty text hides it."""
+        """Shows above the editor that something is going on that the user can stop; an empty text hides it."""
         if not text:
             self.presenter.summary_card.remove_card()
         self.status.show_stoppable_activity(text)
 
 
 class Subscription(msgspec.Struct, Generic[P], frozen=True):
-    """Calls a function for events of some topics. Asynchronous functions run as background tasks."""
+    """Which function of a page is called for events of some topics. Asynchronous functions run as background tasks."""
 
     topics: tuple[Topic, ...]
     handle: Callable[[P, Any], object]
 
 
 class Feature(Protocol[P]):
-    """A page with its slash commands, keys and event subscriptions; each is optional.
+    """The protocol of a feature of the full screen: a page with its slash commands, keys and event subscriptions, each
+    optional.
 
     The session's commands and tools on the same subject are in `app.engine`."""
 
@@ -152,11 +154,11 @@ class Feature(Protocol[P]):
     """Creates the widgets that the feature shows above the editor all the time."""
 
     def page(self, screen: FeatureServices) -> P:
-        """Creates the page that commands and keys act on; called once, on first use."""
+        """Creates the feature's page, on which its commands and keys act; called once, on first use."""
         ...
 
 
 class GetPage(Protocol):
-    """Returns the page of a feature, creating it on first use."""
+    """The protocol of a function that returns the page of a feature, which it creates on first use."""
 
     def __call__(self, feature: Feature[P]) -> P: ...

@@ -1,5 +1,5 @@
-"""The list of features, and what is built from it: slash commands and page keys in their order, pages, and event
-subscriptions.
+"""The list of all features of the full screen, and what is built from it: slash commands and page keys in their order,
+pages, and event subscriptions.
 
 A feature is a folder of `app.tui.features` with a module `feature`, and its name in this list."""
 
@@ -110,14 +110,14 @@ def command_names(session: Session, key_label: KeyLabel) -> list[tuple[str, str]
 
 
 def screen_keys() -> tuple[BindingGroup, ...]:
-    """Returns the keys of all screens, and imports the screens for it."""
+    """Returns the key bindings of all screens by screen; this imports the screens."""
     from app.tui.features.keys.screens import SCREEN_BINDING_GROUPS  # noqa: PLC0415
 
     return SCREEN_BINDING_GROUPS
 
 
 class FeatureRegister:
-    """Creates the features' pages at first use, and passes commands and events to them."""
+    """Creates the pages of features at first use, runs their slash commands and passes session events to them."""
 
     def __init__(self, screen: FeatureServices) -> None:
         self._screen = screen
@@ -145,7 +145,7 @@ class FeatureRegister:
             self._listeners.setdefault(topic, []).append(listener)
 
     def handle_event(self, event: object) -> None:
-        """Passes an event to the listeners of its topics."""
+        """Passes a session event to the features' listeners of its topics; asynchronous ones run in the background."""
         for topic in topics_of(event):
             for listener in self._listeners.get(topic, ()):
                 if inspect.isawaitable(work := listener(event)):
@@ -157,7 +157,7 @@ class FeatureRegister:
             self._screen.tasks.run_action_in_background(work)
 
     async def run_slash(self, text: str) -> bool:
-        """Runs `/name argument`; returns False if there is no such command, so that the text is a
+        """Runs a typed `/name argument`; returns False if there is no such slash command, so that the text is a
         prompt."""
         name, argument = split_command(text)
         if name not in _FEATURE_BY_COMMAND:

@@ -1,5 +1,4 @@
-"""Lists what the application offers its features, and subscribes the application's own event
-listeners."""
+"""The services that the application gives its features, and the application's own event listeners."""
 
 import asyncio
 import sys
@@ -85,7 +84,7 @@ def make_feature_services(app: "BayouApp") -> FeatureServices:
 
 
 def subscribe_app_listeners(app: "BayouApp", register: FeatureRegister) -> None:
-    """Subscribes the listeners that belong to no feature."""
+    """Subscribes the event listeners that belong to the application and to no feature."""
     cache_misses = CacheMissReporter(
         app.presenter.add_note,
         is_told=lambda: app.assembled.effective_settings.settings.model.show_cache_miss_notices,
@@ -142,12 +141,12 @@ PROMPT_CACHE_SECONDS = 300
 
 
 class CacheMissReporter:
-    """Watches the answers of one session for cache misses."""
+    """Watches the answers of one session and reports when the provider's prompt cache was missed."""
 
     EVENT_TYPES = (MessageEnd, SessionReplaced, ModelChanged, CompactionEnd)
 
     def __init__(self, say: ShowMessage, *, is_told: Callable[[], bool]) -> None:
-        """`is_told`: returns whether the user wants reports of prompt-cache misses."""
+        """Creates the reporter. `is_told`: returns whether the user wants reports of prompt-cache misses."""
         self._show_message = say
         self._is_notice_enabled = is_told
         self._last_message: AssistantMessage | None = None

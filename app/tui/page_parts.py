@@ -1,4 +1,4 @@
-"""The widgets of the page, the parts that fill them, and what opens screens over the page."""
+"""Creates the widgets of the page and the parts that fill them; opens screens over the page."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -46,7 +46,8 @@ class PageParts:
         env: Mapping[str, str],
         clock: Callable[[], float],
     ) -> None:
-        """`hear`: gets each session event after the transcript; `is_ready`: set after the start."""
+        """Creates the page's widgets and their parts. `hear`: gets each session event after the transcript; `is_ready`:
+        set after the start."""
         session, key_label = assembled.session, table.key_label
         self.transcript = Transcript(id="transcript", clock=clock, fills_from_below=True)
         self.editor = PromptEditor(placeholder=EDITOR_PLACEHOLDER, id="editor")
@@ -102,7 +103,7 @@ class ScreenOpener:
         end."""
 
     async def ask(self, screen: Screen[Any], *, on_request: HandleRequest | None = None) -> Any:
-        """Shows a screen and waits for its answer; None if there was none."""
+        """Opens a screen over the page and waits for its answer; returns None if it gives none."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
         def take(result: Any) -> None:
@@ -126,13 +127,13 @@ class ScreenOpener:
             self._app.call_later(self.lift_transcript)
 
     def lift_transcript(self) -> None:
-        """Shows the end of a short conversation above the sheet that covers it, which is often about it."""
+        """Moves a short conversation up, so that its end is visible above the sheet that covers it."""
         sheets = self._app.screen.query("#sheet")
         top = sheets.first().region.y if sheets else self._transcript.region.bottom
         self._transcript.viewport.lift_above(max(0, self._transcript.region.bottom - top))
 
     def route_request(self, request: ScreenRequest[Any]) -> None:
-        """Passes a screen's request to the code that opened the screen."""
+        """Passes a screen's request to the code that opened the screen; asynchronous work runs in the background."""
         asker = self._request_handlers.get(request.screen)
         answer = asker(request) if asker is not None else None
         if answer is not None:

@@ -1,4 +1,4 @@
-"""The protocols of what pages receive: asking the user, showing messages, changing the page."""
+"""The protocols of what the pages of features receive: asking the user, showing messages, changing the page."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -14,43 +14,47 @@ HandleRequest = Callable[[Any], Awaitable[None] | None]
 
 
 class AskOnScreen(Protocol):
-    """Shows a screen over the page and waits for its answer; None when there was none."""
+    """The protocol of a function that shows a screen over the page and waits for its answer; None if there is none."""
 
     async def __call__(self, screen: Screen[Any], *, on_request: HandleRequest | None = None) -> Any: ...
 
 
 class ShowMessage(Protocol):
-    """Adds a message of bayou to the transcript."""
+    """The protocol of a function that adds a message of bayou to the transcript."""
 
     def __call__(self, text: str, kind: NoteKind = NoteKind.INFO) -> object: ...
 
 
 class NotifyWaiting(Protocol):
-    """Notifies the user that an answer is needed. `answer`: repeated until this future is done."""
+    """The protocol of a function that notifies the user that an answer is needed, again until the future `answer` is
+    done."""
 
     def __call__(self, question: str, answer: "asyncio.Future[Any] | None" = None) -> None: ...
 
 
 class WriteToEditor(Protocol):
-    """Writes a text into the editor; `focus` also moves the keyboard focus there."""
+    """The protocol of a function that writes a text into the editor; `focus` also moves the keyboard focus there."""
 
     def __call__(self, text: str, *, focus: bool = False) -> None: ...
 
 
 class CopyText(Protocol):
-    """Copies a text to the clipboard; `what` describes the text for the confirmation."""
+    """The protocol of a function that copies a text to the clipboard; `what` describes the text for the
+    confirmation."""
 
     def __call__(self, text: str, what: str) -> None: ...
 
 
 class SaveDefault(Protocol):
-    """Saves a value as the default in the user's settings; None restores the built-in default."""
+    """The protocol of a function that saves a value as the default in the user's settings; None restores the built-in
+    default."""
 
     def __call__(self, name: str, value: Any) -> None: ...
 
 
 class OpenInEditor(Protocol):
-    """Opens a file at a line in the user's editor and waits; returns an error message or an empty text."""
+    """The protocol of a function that opens a file at a line in the user's editor and waits; returns an error message
+    or an empty text."""
 
     def __call__(self, path: Path, line: int) -> str: ...
 

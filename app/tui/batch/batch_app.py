@@ -1,4 +1,5 @@
-"""The application that shows a batch: its table, and what a person opens from it."""
+"""The application that shows a batch of runs: its table, and the conversations and changes that a person opens from
+it."""
 
 import asyncio
 import os
@@ -44,7 +45,7 @@ from widgets.transcript.view import Transcript
 
 
 class BatchApp(App[None]):
-    """Shows one batch until the person leaves it."""
+    """The full-screen application for `bayou batch`: shows one batch until the person leaves it."""
 
     ENABLE_COMMAND_PALETTE = False
     TITLE = "bayou batch"

@@ -21,7 +21,7 @@ _REFRESH_SECONDS = 0.25
 
 
 class BatchScreen(PickerScreen):
-    """Lists the runs of a batch; the application does what its keys ask for."""
+    """A screen with the list of a batch's runs; the application does what its keys ask for."""
 
     IS_SEARCHED: ClassVar[bool] = False
     IS_COUNTED: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""What the table of a batch shows: its runs as rows, and its progress in two lines."""
+"""The content of a batch's table: its runs as rows, and its progress in two lines."""
 
 import time
 from collections import deque
@@ -29,7 +29,7 @@ _OUTCOME_TONES: dict[str, Tone] = {
 
 
 class BatchView:
-    """One batch: running, or the results of one that has ended."""
+    """The data that the table of a batch shows, of a running batch or of the results of one that has ended."""
 
     def __init__(
         self,
@@ -73,7 +73,8 @@ class BatchView:
         return self.pool.running.get(key) if self.pool is not None else None
 
     def run_rows(self) -> list[ListRow]:
-        """Returns the running runs, then those that ended last."""
+        """Returns the rows of the batch's table: first the running runs, then the latest ended ones; of an ended batch
+        all its runs."""
         running = list(self.pool.running.values()) if self.pool is not None else []
         rows = [_running_row(run, self._clock()) for run in running[:_MAX_RUNNING_ROWS]]
         if self.pool is None:
@@ -81,7 +82,8 @@ class BatchView:
         return rows + [_ended_row(self._results[key]) for key in reversed(self._latest_ended)]
 
     def progress_lines(self, width: int) -> tuple[str, str]:
-        """Returns the progress: how many runs, and what they have used."""
+        """Returns the two lines above a batch's table: how many runs are done, and the tokens, cost and time that they
+        have used."""
         pool = self.pool
         if pool is None:
             return self._ended_batch_lines()

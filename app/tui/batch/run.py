@@ -21,8 +21,8 @@ def show_batch_results(out: Path, results: Sequence[BatchResult], paths: Paths) 
 
 
 async def watch_batch(request: BatchRequest, tell: Callable[[BatchEvent], None]) -> BatchEndReason:
-    """Runs the batch and shows its table until the person leaves it. Raises `UserError`, what is wrong with the tasks
-    before the table is shown."""
+    """Runs a batch and shows its table until the person leaves it. Raises `UserError` before the table is shown if the
+    tasks are invalid."""
     view = BatchView(request.out)
     has_begun = asyncio.get_running_loop().create_future()
 

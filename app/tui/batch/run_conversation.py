@@ -1,4 +1,4 @@
-"""The conversation of one run, read from its session's file while that grows."""
+"""The conversation of one run of a batch, read from its session file while that grows."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -19,7 +19,7 @@ from widgets.transcript.view import Transcript
 
 
 class RunConversation:
-    """Shows the conversation of one batch run, read-only, while the run continues."""
+    """Follows the conversation of one batch run for a screen, read-only, while the run continues."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class RunConversation:
         is_running: Callable[[], bool],
         stop: Callable[[], None],
     ) -> None:
-        """`session`: returns the session file of the run, as far as it is written."""
+        """Creates the follower of a run. `session`: returns the run's session file, None before it exists."""
         self._key = key
         self._session = session
         self._footer = footer
@@ -73,7 +73,7 @@ class RunConversation:
 
 
 def _session_blocks(file: Path) -> list[Block]:
-    """Returns the blocks of a session; none while its first lines are being written."""
+    """Returns the transcript blocks of a session file; none while its first lines are being written."""
     try:
         log = SessionLog.open(file, read_only=True)
     except SessionError:
@@ -87,12 +87,13 @@ def _session_blocks(file: Path) -> list[Block]:
 
 
 def _mark_call_running(block: Block) -> Block:
-    """Returns the last block of a running session, whose call has no result yet."""
+    """Returns a transcript block in which an aborted call is shown as running: in a session that still runs, the last
+    call only lacks its result so far."""
     if isinstance(block, CardBlock) and block.state is CardState.ABORTED:
         return msgspec.structs.replace(block, state=CardState.RUNNING)
     return block
 
 
 def _no_key_label(id: str, default: str) -> str:
-    """Returns an empty key label, because the keys of a session do nothing in a read-only conversation."""
+    """Returns an empty key label, because keys do nothing in the read-only conversation of a batch run."""
     return ""

@@ -1,4 +1,4 @@
-"""Implements the extensions' `Ui` port on the full screen.
+"""The full screen's implementation of `Ui`, through which extensions ask questions and show things.
 
 Its screens are imported with the first question, because most extensions ask nothing."""
 
@@ -27,7 +27,8 @@ from widgets.transcript.view import Transcript
 
 
 class AskInBar(Protocol):
-    """Asks in the approval bar; returns yes or no, the chosen option, or None."""
+    """The protocol of a function that asks an extension's question in the approval bar and returns yes or no, the
+    chosen option, or None without an answer."""
 
     async def __call__(
         self,
@@ -39,8 +40,8 @@ class AskInBar(Protocol):
 
 
 class ScreenUi(msgspec.Struct):
-    """Shows extensions' questions as screens, their notes in the transcript and their states in the
-    footer."""
+    """Lets extensions use the full screen: shows their questions as screens, their notes in the transcript and their
+    states in the footer."""
 
     has_ui = True
 
@@ -117,8 +118,7 @@ class ScreenUi(msgspec.Struct):
         return await self._show_until_done(made, answer)
 
     async def _on_screen(self, screen: Screen[Any], answer: "asyncio.Future[Any]") -> Any:
-        """Shows a screen until `done(value)` is called or the screen dismisses itself; returns the
-        value."""
+        """Shows an extension's screen and returns its value, from `done(value)` or from the screen's own end."""
         asked = asyncio.ensure_future(self.ask(screen))
         try:
             await asyncio.wait((asked, answer), return_when=asyncio.FIRST_COMPLETED)
@@ -128,7 +128,8 @@ class ScreenUi(msgspec.Struct):
         return answer.result() if answer.done() else asked.result()
 
     async def _show_until_done(self, widget: Widget, answer: "asyncio.Future[Any]") -> Any:
-        """Shows a widget above the editor, with the keyboard focus, until it calls `done`."""
+        """Shows an extension's widget above the editor with the keyboard focus until it calls `done`; returns the
+        value."""
         await self.app.mount(widget, before=self.prompt_editor)
         widget.focus()
         try:
@@ -167,7 +168,7 @@ class ScreenUi(msgspec.Struct):
         self._replace_bar("extension-footer", make, before=self.footer)
 
     def _replace_bar(self, key: str, make: Callable[..., Any] | None, *, before: Any) -> None:
-        """Shows an extension's widget in place of bayou's own; None restores bayou's."""
+        """Replaces the page's header or footer by an extension's widget; None restores bayou's own."""
         old = self._widget_by_key.pop(key, None)
         if old is not None:
             old.remove()
@@ -177,8 +178,8 @@ class ScreenUi(msgspec.Struct):
             self.app.mount(made, before=before)
 
     def set_editor(self, make: Callable[..., Any] | None) -> None:
-        """Replaces the editor with the widget that `make(submit)` returns; `submit(text)` sends a
-        text like Enter."""
+        """Replaces the prompt editor by the widget that `make(submit)` returns; in it `submit(text)` sends a text as
+        Enter does. None restores the editor."""
         self._replace_bar(
             "extension-editor", make and (lambda: make(self._submit)), before=self.prompt_editor
         )
@@ -202,11 +203,11 @@ class ScreenUi(msgspec.Struct):
         return stop
 
     def set_working(self, message: str | None, *, frames: Sequence[str] | None = None) -> None:
-        """Shows a working message with the first of its frames, because bayou does not animate it."""
+        """Shows an extension's working message above the editor, with only the first of its animation frames."""
         self.status.show_activity(" ".join(filter(None, (*(frames or ())[:1], message))))
 
     def editor_text(self) -> str:
-        """Returns the editor's text; for a widget that replaces the editor, its `value` or `text`."""
+        """Returns the text of the editor; if an extension's widget replaces it, that widget's `value` or `text`."""
         widget = self._widget_by_key.get("extension-editor")
         own = getattr(widget, "value", getattr(widget, "text", None))
         return own if isinstance(own, str) else self.prompt_editor.text

@@ -1,4 +1,4 @@
-"""Asks before running work ends because its session is left."""
+"""Asks the user before leaving a session ends running work."""
 
 import asyncio
 from typing import Final
@@ -25,8 +25,8 @@ class LeaveConfirmation(msgspec.Struct, frozen=True):
     ask: AskOnScreen
 
     async def confirm_leave(self) -> bool:
-        """Asks about running jobs before another session opens; they can be kept, which pins them. True if
-        the user continues."""
+        """Asks what happens to running jobs and the run before another session opens; jobs can be kept, which pins
+        them. Returns True if the user goes on."""
         jobs = [job for job in self.session.jobs.running_jobs() if not job.is_pinned]
         is_working = self.session.is_running
         if not jobs and not is_working:
@@ -46,7 +46,7 @@ class LeaveConfirmation(msgspec.Struct, frozen=True):
         return await self._carry_out_choice(chosen)
 
     async def confirm_quit(self) -> bool:
-        """Asks before bayou ends with running jobs, or while the agent works. True if the user leaves."""
+        """Asks before bayou ends while jobs run or the agent works. Returns True if the user leaves."""
         jobs = self.session.jobs.running_jobs()
         if not jobs and not self.session.is_running:
             return True
@@ -59,8 +59,8 @@ class LeaveConfirmation(msgspec.Struct, frozen=True):
         return await self._wait_for_jobs() if chosen == _WAIT_CHOICE else chosen is not None
 
     async def _wait_for_jobs(self) -> bool:
-        """Waits until the background jobs have ended and the agent has their results. False if the user
-        stays after all."""
+        """Waits until the background jobs have ended and the agent has their results. Returns False if the user stays
+        after all."""
         now = ListRow(id=_END_CHOICE, title="Leave now and stop the jobs")
         asked = asyncio.ensure_future(
             self._ask_about_jobs("Waiting for the jobs to finish", [now], is_waiting=True)

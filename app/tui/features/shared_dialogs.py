@@ -1,4 +1,4 @@
-"""Shared dialogs of pages: choose from a list, enter a line of text, read a card. They return None if cancelled."""
+"""Dialogs that pages share: choose from a list, enter a line of text, read a card. They return None if cancelled."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -21,8 +21,8 @@ async def pick_row(ask: AskOnScreen, title: str, rows: Sequence[ListRow], **opti
 
 
 async def select_option(ask: AskOnScreen, title: str, options: Sequence[str]) -> str | None:
-    """Lets the user choose an option by its number, or with arrows and Enter. A second line of the title has the heads
-    of the options' columns."""
+    """Shows a dialog in which the user chooses an option by number, or with arrows and Enter; returns the option. A
+    second line of the title has the heads of the options' columns."""
     title, _, heads = title.partition("\n")
     if heads and len(options) < 10:
         heads = f"  {heads}"  # as the options, which have numbers
@@ -40,7 +40,7 @@ async def ask_text(
     prefill: str = "",
     is_secret: bool = False,
 ) -> str | None:
-    """Asks for one line of text; a secret is not displayed."""
+    """Asks the user for one line of text; a secret is shown as dots."""
     screen = InputScreen(title, text, placeholder=placeholder, prefill=prefill, is_secret=is_secret)
     return await ask(screen)
 
@@ -53,7 +53,7 @@ async def confirm(ask: AskOnScreen, title: str, text: str = "") -> bool:
 async def ask_with_refresh(
     ask: AskOnScreen, screen: PickerScreen, look: Callable[[], None], on_request: HandleRequest
 ) -> Picked | None:
-    """Shows a list that is refreshed regularly while it is open."""
+    """Shows a picker, calls `look` regularly to refresh it while it is open, and returns the user's choice."""
 
     async def follow() -> None:
         while True:
@@ -69,6 +69,6 @@ async def ask_with_refresh(
 
 
 async def show_card(ask: AskOnScreen, title: str, card: Card, *, is_asked: bool = False) -> None:
-    """Shows a whole card on a separate screen. `is_asked`: it waits for approval, and nothing has run yet."""
+    """Shows a card in full on a separate screen. `is_asked`: its call waits for approval, and nothing has run yet."""
     block = CardBlock(id="card", card=card, state=CardState.ASKED if is_asked else CardState.DONE)
     await ask(BlockScreen(title, lambda: block))

@@ -62,7 +62,7 @@ _SEARCH_WORDS = {
 
 
 class ActionTable:
-    """Lists the actions of one application with their keys."""
+    """All actions of the application with their keys, for the palette and the list of keys."""
 
     def __init__(
         self,
@@ -72,9 +72,9 @@ class ActionTable:
         hints: Mapping[str, str],
         groups: Mapping[str, str],
     ) -> None:
-        """`page`: the page's own keys; `commands`: returns all slash commands with descriptions;
-        `screens`: returns the keys of all screens; `hints`: argument names of commands; `groups`: headings of
-        bayou's commands."""
+        """Creates the table. `page`: the page's own keys; `commands`: returns all slash commands with descriptions;
+        `screens`: returns the keys of all screens; `hints`: argument names of commands; `groups`: headings of bayou's
+        commands."""
         self.hints = hints
         self._group_by_command = groups
         self._page = textual_bindings(page)
@@ -88,12 +88,11 @@ class ActionTable:
 
     @cached_property
     def binding_groups(self) -> tuple[BindingGroup, ...]:
-        """Every place with key bindings, in the order of the list of keys."""
+        """The groups of key bindings of all widgets and screens, in the order of the list of keys."""
         return (make_binding_group("the page", self._page), *_PAGE_BINDING_GROUPS, *self._screens())
 
     def key_rows(self) -> list[ActionRow]:
-        """Returns the rows of the list of keys; an action of several places has one row, at its first
-        place."""
+        """Returns the rows of the list of keys; an action that several screens have gets one row, at the first."""
         own, conflicts = self.user_keymap.keys_by_action, self.user_keymap.conflict_by_action
         rows: list[ActionRow] = []
         told: set[str] = set()
@@ -160,8 +159,7 @@ class ActionTable:
         return describe_session_command(verb) if verb else binding.description
 
     def keys_of(self, action: str) -> tuple[str, ...]:
-        """Returns an action's keys in Textual's spelling; if several places have the action, those of
-        the first."""
+        """Returns an action's keys in Textual's spelling; if several screens have the action, those of the first."""
         for one in self._groups_page_first():
             for binding in one.bindings:
                 if binding.id == action:
@@ -179,7 +177,7 @@ class ActionTable:
         return key_label(self.user_keymap.keys_by_action, action, usual)
 
     def _groups_page_first(self) -> Iterator[BindingGroup]:
-        """Yields the places, those of the page first, so that most lookups load no screen."""
+        """Yields the groups of key bindings, those of the page first, so that most lookups import no screen."""
         yield make_binding_group("the page", self._page)
         yield from _PAGE_BINDING_GROUPS
         yield from self.binding_groups

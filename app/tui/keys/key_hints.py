@@ -1,4 +1,4 @@
-"""Updates texts of the page that name keys, so that they show the current keys."""
+"""Updates the texts of the page that name keys, so that they show the user's current keys."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -57,7 +57,8 @@ class KeyHintUpdater(msgspec.Struct):
         self.editor.refresh()
 
     def _key_hint(self, actions: Sequence[tuple[str, str]]) -> str:
-        """Returns key hints such as `alt+up edit queue · …`; actions without a key are left out."""
+        """Returns a text with the current keys of actions, such as `alt+up edit queue · …`; actions without a key are
+        left out."""
         named = ((self.key_of(action), does) for action, does in actions)
         return " · ".join(f"{key} {does}" for key, does in named if key)
 

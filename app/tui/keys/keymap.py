@@ -1,4 +1,4 @@
-"""The key map: defaults, the user's `keybindings.json` over them, and its errors."""
+"""The key map: the default keys, the user's `keybindings.json` over them, and errors in that file."""
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,7 +38,7 @@ def _first_typing_key(keys: str) -> str | None:
 
 
 class BindingGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """A place with key bindings that are active together, such as a focused widget and its page."""
+    """Key bindings that are active together, such as those of a focused widget and its page, with a name."""
 
     title: str
     bindings: tuple[Binding, ...]
@@ -98,21 +98,21 @@ def read_key_map(file: Path, places: Sequence[BindingGroup]) -> KeyMap:
 
 
 def keys_of(binding: Binding, own: Mapping[str, str]) -> tuple[str, ...]:
-    """Returns the current keys of an action; none if it is unbound."""
+    """Returns the current keys of a binding: the user's, else the default ones; none if it is unbound."""
     keys = own.get(binding.id or "", binding.key)
     return tuple(key.strip() for key in keys.split(",") if key.strip() != NO_KEY)
 
 
 def bind_key(file: Path, action: str, key: str | None) -> None:
-    """Binds an action to this key only; None restores its default keys. Raises `FileError` or
-    `JsonSyntaxError`."""
+    """Writes into the user's key file that an action has only this key; None removes the entry, which restores the
+    default keys. Raises `FileError` or `JsonSyntaxError`."""
     text = read_text(file) or "{}\n"
     write_text(file, without_key(text, (action,)) if key is None else with_value(text, (action,), key))
 
 
 def _parse_keys(value: Any) -> str | None:
-    """Converts a JSON value to keys: `ctrl+k`, a list of keys, or an empty list; None if it is
-    invalid."""
+    """Converts a value of the key file to keys: a text such as `ctrl+k`, a list of keys, or an empty list for no key;
+    None if it is invalid."""
     if isinstance(value, str) and value.strip():
         return textual_spelling(value)
     if isinstance(value, list) and all(isinstance(key, str) and key.strip() for key in value):
@@ -121,8 +121,8 @@ def _parse_keys(value: Any) -> str | None:
 
 
 def textual_spelling(keys: str) -> str:
-    """Converts keys to Textual's spelling, from pi's `pageUp`, `shift+ctrl+p`, `shift+l` and
-    `ctrl+]`, and chords such as `ctrl+x t`."""
+    """Converts a user's spelling of a key to Textual's, from pi's `pageUp`, `shift+ctrl+p`, `shift+l` and `ctrl+]`, and
+    chords such as `ctrl+x t`."""
     return " ".join(_convert_key(key) for key in keys.split())
 
 
@@ -147,7 +147,8 @@ def _convert_key(key: str) -> str:
 
 
 def _find_conflicts(one: BindingGroup, own: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """Finds keys of the user that another action at the same place has, or that begin its chord."""
+    """Returns conflicts with the user's keys: the key and two actions of a group that both have it, or of which one has
+    a chord that begins with it."""
     found: list[tuple[str, str, str]] = []
     owners: dict[str, list[str]] = {}
     for binding in one.bindings:

@@ -1,5 +1,5 @@
-"""The page's keys: id, default keys, description and function. Bindings, palette and help are
-generated from the features' tables.
+"""The keys of the page as tables: id, default keys, description and function. Bindings, palette and help are generated
+from the features' tables.
 
 Keys of the editor, the transcript and screens are defined there."""
 
@@ -13,7 +13,7 @@ P = TypeVar("P")
 
 
 class PageKey(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
-    """A key of a feature with page type `P`."""
+    """A key of the page that a feature has, with the function of its page type `P` that it runs."""
 
     id: str
     """The action's id in `keybindings.json`."""

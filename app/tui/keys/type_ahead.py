@@ -1,8 +1,8 @@
-"""Holds keys that were typed before the screen they are meant for is open.
+"""Holds keys that were typed before the screen they are meant for is open, for example `/tree`, Enter and a search
+typed at once.
 
-For example `/tree`, Enter and a search typed at once. Keys arrive one by one, but the effect
-of a key passes through widgets, messages and tasks, so the next letters would arrive too
-early. Only the real terminal (`TerminalDriver`) waits for `TypeAhead`."""
+Keys arrive one by one, but the effect of a key passes through widgets, messages and tasks, so the next letters would
+arrive too early. Only the real terminal (`TerminalDriver`) waits for `TypeAhead`."""
 
 import asyncio
 from collections.abc import Set as AbstractSet
@@ -22,7 +22,7 @@ _POLL_SECONDS = 0.005
 
 
 class QueueMarker(Message):
-    """A message that follows all earlier messages through a queue, to tell when they were handled."""
+    """A message that is put into a message queue to tell, when it is handled, that all earlier messages were."""
 
     def __init__(self, arrived: asyncio.Event) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class QueueMarker(Message):
 
 
 class TypeAhead:
-    """Waits for the effect of each key before the next one is delivered."""
+    """Waits for the effects of each key, such as an opening screen, before the next one is delivered."""
 
     def __init__(self, app: App[Any], tasks: Tasks) -> None:
         self._app = app
@@ -41,7 +41,7 @@ class TypeAhead:
         return key.is_printable and isinstance(self._app.focused, PromptEditor | LineInput)
 
     async def wait_for_effects(self) -> None:
-        """Waits until the effects of the last key have opened their screen, or turn out to open none."""
+        """Waits until the last key's effects are done: a screen has opened, or it is clear that none opens."""
         screens, tasks = list(self._app.screen_stack), self._tasks.running
         await self._wait_for_queue()  # the key reaches its widget
         await self._wait_for_queue()  # and the resulting messages reach the page or the screen

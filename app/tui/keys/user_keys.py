@@ -63,7 +63,8 @@ class UserKeys(msgspec.Struct):
         return (*keymap.problems, *clashes)
 
     async def handle_key(self, event: Key) -> bool:
-        """Handles a key that may belong to a chord; returns whether it is used up."""
+        """Handles a key that may belong to a chord: runs the action of a complete one; returns whether the key is used
+        up."""
         self.reload_if_changed()
         is_text = event.is_printable and isinstance(self.app.focused, PromptEditor | LineInput)
         if is_text and not self._chords.pending_keys:
@@ -85,7 +86,7 @@ class UserKeys(msgspec.Struct):
         return next((row.title for row in self.table.key_rows() if row.id == action), action)
 
     async def _run_action(self, action: str) -> None:
-        """Runs a key's action for the focused widget, if the widget has it."""
+        """Runs the action of a chord for the widget that has it active now; does nothing if none has."""
         for active in self.app.screen.active_bindings.values():
             if active.binding.id == action and active.enabled:
                 await self.app.run_action(active.binding.action, active.node)

@@ -13,7 +13,8 @@ from widgets.editor.images import image_from_bytes
 
 
 def load_images(attachments: Sequence[ImageAttachment], *, resizes: bool) -> tuple[Image, ...]:
-    """Loads the images, and shrinks large ones. Reads files, so call it in a thread. Raises `UserError`."""
+    """Reads the images that are attached to a prompt, and shrinks large ones if `resizes`. Reads files, so call it in a
+    thread. Raises `UserError`."""
     return tuple(_load_image(attachment, resizes=resizes) for attachment in attachments)
 
 
@@ -38,7 +39,7 @@ def encode_image(data: bytes, mime_type: str) -> Image:
 
 
 def message_images(content: str | tuple[UserContent, ...]) -> tuple[Image, ...]:
-    """Returns the images of a message."""
+    """Returns the images in the content of a message."""
     return () if isinstance(content, str) else tuple(part for part in content if isinstance(part, Image))
 
 
@@ -50,8 +51,8 @@ def make_attachment(image: Image, name: str = "") -> ImageAttachment:
 
 
 def draft_with_images(text: str, attachments: Sequence[ImageAttachment]) -> UnsentPrompt:
-    """Returns a draft from a text with `[image #1]` marks: marked images become chips there, others
-    are appended."""
+    """Returns a draft from a text with `[image #1]` marks: images are put there as chips, those without a mark at the
+    end."""
     chips: dict[str, Chip] = {}
     for number, attachment in enumerate(attachments, 1):
         char, mark = chr(FIRST_CHIP_CODE + number - 1), f"[image #{number}]"
@@ -61,7 +62,7 @@ def draft_with_images(text: str, attachments: Sequence[ImageAttachment]) -> Unse
 
 
 def join_drafts(drafts: Sequence[UnsentPrompt]) -> UnsentPrompt:
-    """Joins drafts to one, separated by blank lines, and keeps their chips."""
+    """Joins several drafts to one, separated by blank lines, and keeps their pastes and images."""
     texts: list[str] = []
     chips: dict[str, Chip] = {}
     for draft in drafts:

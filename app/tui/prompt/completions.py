@@ -51,7 +51,7 @@ def make_completion_popup(
     servers: McpServers,
     max_rows: int,
 ) -> CompletionPopup:
-    """Creates the completion list of an editor. `hints`: argument names of bayou's commands;
+    """Creates the completion list of an editor with all its sources. `hints`: argument names of bayou's commands;
     `arguments`: their possible values, by command name."""
     rg = find_bundled_ripgrep() or find_program("rg") or "/usr/bin/rg"
     index = FileIndex(cwd, frecency=remembered.frecency, rg=rg, env=variables_for_children(), added=added)
@@ -112,7 +112,7 @@ def _command_rows(
 def command_arguments(
     session: Session, models: ModelChoice, theme_names: Callable[[], Sequence[str]]
 ) -> dict[str, ArgumentSource]:
-    """Returns the argument completions of bayou's own commands, by command name."""
+    """Returns, by command name, the functions that suggest arguments of bayou's own commands."""
 
     def model(typed: str) -> list[Suggestion]:
         session.models.reread_models_file()
@@ -156,7 +156,7 @@ def _extension_arguments(extended: ConnectedExtensions | None) -> dict[str, Argu
 
 
 class _ExtensionCompletions:
-    """Suggestions of extensions, used if no other source has any."""
+    """The completion source that asks extensions, used if no other source has any suggestion."""
 
     def __init__(self, extended: GetExtensions) -> None:
         self._connected_extensions = extended
@@ -187,10 +187,10 @@ FindNames = Callable[[str], Awaitable[Sequence[str]]]
 
 
 class PythonNameCompletions:
-    """Completes names in Python cells, whose text begins with `$`."""
+    """The completion source for names in Python cells, whose text begins with `$`."""
 
     def __init__(self, names_like: FindNames, is_cell: Callable[[], bool]) -> None:
-        """`is_cell`: returns whether the editor's text is a cell."""
+        """Creates the source. `is_cell`: returns whether the editor's text is a Python cell."""
         self._find_names = names_like
         self._is_cell = is_cell
 
@@ -211,6 +211,6 @@ class PythonNameCompletions:
 
 
 def _dotted_name_before_cursor(request: CompletionRequest) -> str:
-    """Returns the dotted name before the cursor; empty for numbers and inside string literals."""
+    """Returns the dotted Python name before the cursor; empty for numbers and inside string literals."""
     found = re.search(r"(?:[^\W\d]\w*\.)*(?:[^\W\d]\w*)?$", request.before)
     return found[0] if found is not None else ""

@@ -1,4 +1,4 @@
-"""Completions from MCP servers: resources after `@server:`, and arguments of their prompts."""
+"""Completions from MCP servers: resources after `@server:`, and arguments of the servers' prompts."""
 
 from collections.abc import AsyncIterator, Sequence
 

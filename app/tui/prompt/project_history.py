@@ -1,6 +1,5 @@
-"""Stores a project's sent prompts, its mentioned files and whether its side panel is shown, between sessions.
-
-Disk errors are ignored, because losing any of them is harmless."""
+"""Stores on disk, for each project, the sent prompts, the mentioned files and whether the side panel is shown. Disk
+errors are ignored, because losing any of them is harmless."""
 
 import os
 import time
@@ -79,7 +78,7 @@ class ProjectHistory:
             return
 
     def read_files(self) -> dict[str, tuple[float, float]]:
-        """Returns the scores of mentioned files, for `merge_file_scores`."""
+        """Returns the saved scores of mentioned files, for `merge_file_scores`."""
         try:
             return msgspec.json.decode(
                 read_regular(self._file_scores_file), type=dict[str, tuple[float, float]]
@@ -88,11 +87,11 @@ class ProjectHistory:
             return {}
 
     def clear_scores(self) -> None:
-        """Clears the scores after a change of the working folder."""
+        """Forgets the scores of mentioned files after a change of the working folder."""
         self.frecency.scores_and_times = {}
 
     def merge_file_scores(self, marks: dict[str, tuple[float, float]]) -> None:
-        """Merges saved scores; newer scores of this run win."""
+        """Adds the saved scores of mentioned files to those of this run, which win."""
         self.frecency.scores_and_times = {**marks, **self.frecency.scores_and_times}
 
     def record_mentions(self, paths: Sequence[str]) -> None:
@@ -120,7 +119,7 @@ class ProjectHistory:
 
 
 def without_images(draft: UnsentPrompt) -> UnsentPrompt:
-    """Returns the draft without its images, which are too large to store; pastes stay."""
+    """Returns a prompt without its images, which are too large to store; pastes stay."""
     images = {ord(char): "" for char, chip in draft.chips.items() if isinstance(chip, ImageChip)}
     return msgspec.structs.replace(
         draft,

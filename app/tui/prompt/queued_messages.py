@@ -1,4 +1,4 @@
-"""The queued messages as rows above the editor: edit, move, switch and take back."""
+"""The user's control of the queued messages above the editor: edit, move, switch and take back."""
 
 from collections.abc import Sequence
 

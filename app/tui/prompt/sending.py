@@ -1,4 +1,5 @@
-"""Dispatches what the user sends: a shell command, a Python cell, a slash command, a note, or a prompt."""
+"""Decides what a sent text of the editor is and runs it: a shell command, a Python cell, a slash command, a note, or a
+prompt."""
 
 import asyncio
 import difflib
@@ -43,7 +44,7 @@ BusyDelivery = Literal["steer", "follow_up"]
 
 
 class PromptSender(msgspec.Struct, frozen=True):
-    """Sends the text of one editor to one session."""
+    """Sends what the user entered in one editor to one session."""
 
     session: Session
     cells: UserCells
@@ -66,8 +67,8 @@ class PromptSender(msgspec.Struct, frozen=True):
     async def send(
         self, draft: UnsentPrompt, text: str, attachments: Sequence[ImageAttachment], how: BusyDelivery
     ) -> None:
-        """Sends a text. It waits until extensions are loaded, because they may change or handle the
-        text."""
+        """Runs a sent text as command, cell or note, or sends it as a prompt. It waits until extensions are loaded,
+        because they may change or handle the text."""
         with self.unsent_draft.keep_until_accepted(text, how=how):
             await self.wait_until_ready()
         text = self.expand_suggestion(text)
@@ -108,7 +109,7 @@ class PromptSender(msgspec.Struct, frozen=True):
             self._restore_draft(draft)
 
     async def send_start_prompt(self, text: str, images: tuple[Image, ...] = ()) -> None:
-        """Sends the prompt from the command line."""
+        """Sends the prompt that the command line gave at the start."""
         try:
             await self.session.prompt(text, images, while_running="steer")
         except UserError as problem:
@@ -135,7 +136,8 @@ class PromptSender(msgspec.Struct, frozen=True):
         return f"/{page}"
 
     def _unknown_command_error(self, text: str) -> str | None:
-        """Returns an error for a mistyped command, so that it is not sent to the model."""
+        """Returns the error for a mistyped slash command, so that it is not sent to the model; None if the text is no
+        such command."""
         found = _COMMAND_PATTERN.match(text)
         names = [name for name, _ in self.command_names()]
         if found is None or found[1] in names:

@@ -24,7 +24,8 @@ LARGE_TEXT_SAVE_DELAY_SECONDS = 3.0
 
 
 class UnsentDraft:
-    """Saves the draft of the current session. `shown` returns the editor's full text and its images."""
+    """Saves the editor's text and the queued messages of the current session on disk. `shown` returns the editor's full
+    text and its images."""
 
     def __init__(
         self, session: Session, shown: Callable[[], tuple[str, tuple[ImageAttachment, ...]]]
@@ -83,7 +84,7 @@ class UnsentDraft:
         self._is_open = False
 
     def save(self) -> str | None:
-        """Saves the draft; returns an error message or None."""
+        """Saves the draft now; returns an error message, or None if that worked or is not due."""
         if not self._is_open:
             return None
         if self._timer is not None:
@@ -111,7 +112,7 @@ class UnsentDraft:
         return None
 
     def restore(self) -> UnsentPrompt | None:
-        """Returns the draft that was saved when bayou ended, and queues the messages that waited then."""
+        """Loads what was saved when bayou ended: returns the draft, and queues the messages that waited then."""
         draft = self._file.load()
         self._is_open = True
         if draft is None:
@@ -142,7 +143,7 @@ def _saved_attachment(attachment: ImageAttachment) -> kept.SavedAttachment:
 
 
 def _restored_prompt(draft: kept.SavedDraft) -> UnsentPrompt:
-    """Converts a saved draft; images whose file is gone remain as text marks."""
+    """Converts a saved draft to the editor's content; images whose file is gone remain as text marks."""
     attachments: list[ImageAttachment] = []
     for one in draft.attachments:
         if one.image is not None:

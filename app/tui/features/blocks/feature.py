@@ -1,4 +1,4 @@
-"""Transcript blocks: moving between them, searching, opening one on a separate screen."""
+"""The feature for transcript blocks: moving between them, searching, opening one on a separate screen."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Shows extension widgets on a separate screen."""
+"""Shows a widget of an extension on a separate screen."""
 
 from typing import Any
 

@@ -17,7 +17,7 @@ from widgets.transcript.view import Transcript
 
 
 class SymbolsScreen(PickerScreen):
-    """Lists the symbols of a file map; a key copies a symbol's place."""
+    """A picker of the symbols in a file map; a key copies a symbol's path and lines."""
 
     ACTIONS = (PickerAction(id="app.symbols.copy", keys="ctrl+y", label="copy location", importance=7),)
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
@@ -40,7 +40,7 @@ def _symbol_row(index: int, symbol: MapSymbol) -> ListRow:
 
 
 class BlockPage(msgspec.Struct, frozen=True):
-    """Actions on the blocks of the transcript."""
+    """The actions on a block of the transcript: opening it in full, and listing the symbols of its file map."""
 
     transcript: Transcript
     ask: AskOnScreen
@@ -51,7 +51,7 @@ class BlockPage(msgspec.Struct, frozen=True):
     """Shows an extension's widget for the block; returns False if there is none."""
 
     async def open(self, block_id: str) -> None:
-        """Shows the whole block, or the extension's widget for it."""
+        """Shows a whole block of the transcript on a separate screen, or the widget that an extension has for it."""
         if self.transcript.find_block(block_id) is None or await self.show_widget(block_id):
             return
         await self.ask(BlockScreen("In full", lambda: self.transcript.find_block(block_id)))
@@ -68,5 +68,5 @@ class BlockPage(msgspec.Struct, frozen=True):
             self.copy(f"{path}:{symbol.first_line}-{symbol.last_line}", "the symbol's location")
 
     def write_lines_request(self, path: str, first: int, last: int) -> None:
-        """Writes a request for these lines into the editor."""
+        """Writes a prompt that asks for certain lines of a file into the editor."""
         self.write_to_editor(f"read {display_path(path, self.cwd)}:{first}-{last}", focus=True)

@@ -1,4 +1,4 @@
-"""The names and colours of what fills the context window, wherever they are shown."""
+"""The names and colours for the kinds of content in the context window, wherever they are shown."""
 
 from typing import TYPE_CHECKING, Literal, get_args
 

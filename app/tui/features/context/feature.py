@@ -1,4 +1,4 @@
-"""Context usage and compaction."""
+"""The feature for the context window: its usage and compaction."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""`/context` and `/compact`: what fills the context window, removing large results, and compaction."""
+"""The page for `/context` and `/compact`: shows what fills the context window, removes large results, and compacts."""
 
 from app.compaction.compaction_plan import NothingToCompact
 from app.engine.context.summariser import SummaryFailed
@@ -28,7 +28,7 @@ _LARGE_RESULT_PREFIX = "large:"
 
 
 class ContextPage:
-    """Shows and compacts the context window of one session."""
+    """Shows what fills the context window of one session, and compacts the conversation."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class ContextPage:
         self._breakdown: ContextBreakdown
 
     async def open(self) -> None:
-        """Shows the context; Enter opens a row's content, and closing that returns to the row."""
+        """Shows what fills the context window; Enter opens a row's content, and closing that returns to the row."""
         current = ""
         while True:
             self._breakdown = break_down_context(self._session)
@@ -64,7 +64,7 @@ class ContextPage:
             await show_card(self._ask, "In full", card)
 
     async def _drop_result(self, request: ContextScreen.ActionRequested) -> None:
-        """Removes the row's large result from the context, or puts the result back."""
+        """Removes the large result of a row from the context, or puts a removed one back, and updates the screen."""
         screen, row = request.screen, request.row
         if not isinstance(screen, ContextScreen) or row is None:
             return
@@ -79,7 +79,7 @@ class ContextPage:
         return make_preview(row.title, self._row_content(row.id))
 
     def _row_content(self, row_id: str) -> str:
-        """Returns the full content behind a row."""
+        """Returns the full text that a row of the context screen stands for."""
         if row_id.startswith(_LARGE_RESULT_PREFIX):
             return text_of_large_result(self._session, row_id.removeprefix(_LARGE_RESULT_PREFIX))
         part = next((part for part in self._breakdown.parts if _part_row_id(part) == row_id), None)
@@ -92,7 +92,8 @@ class ContextPage:
             pass  # the end event has reported it
 
     async def preview_summary(self, instructions: str | None = None) -> None:
-        """Shows the summary for editing; it is applied when the user accepts it."""
+        """Has the model write a summary for compaction and shows it for editing; it is applied when the user accepts
+        it."""
         session = self._session
         self._show_progress("Writing a summary")
         try:
@@ -125,7 +126,7 @@ class ContextPage:
             pass  # the end event has reported it
 
     async def undo_compaction(self) -> None:
-        """Restores the full history."""
+        """Undoes the compaction: the conversation is in the context in full again."""
         text = await self._session.compaction.undo_compaction()
         if text:
             self._write_to_editor(text)

@@ -1,4 +1,4 @@
-"""The context screen: a bar, a table by kind, and large results that can be removed with a key."""
+"""The screen for the context window: a bar, a table by kind of content, and large results that a key removes."""
 
 from collections.abc import Callable
 from typing import ClassVar
@@ -18,7 +18,7 @@ from widgets.screens.preview import PreviewText
 
 
 class ContextShare(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of content in the bar, with its tokens."""
+    """One kind of content in the bar of the context window, with its tokens and colour."""
 
     name: str
     tokens: int
@@ -104,8 +104,8 @@ class ContextBar(Widget):
 
 
 class ContextScreen(PickerScreen):
-    """A picker over the context: Enter opens a row's content; other keys are sent to the application
-    as requests."""
+    """The screen that lists what fills the context window: Enter opens a row's content; other keys remove a large
+    result or compact."""
 
     IS_COUNTED: ClassVar[bool] = False
     ACTIONS = (

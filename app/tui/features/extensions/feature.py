@@ -1,4 +1,4 @@
-"""Loaded extensions, and trust in the project's settings and commands."""
+"""The feature for loaded extensions, and for trust in the project's settings and commands."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

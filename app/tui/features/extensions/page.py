@@ -1,4 +1,4 @@
-"""`/extensions`: loaded extensions, their origin, what they register, and their errors."""
+"""The page for `/extensions`: the loaded extensions, their origin, what they register, and their errors."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ class ExtensionsPage(msgspec.Struct, frozen=True):
 
 
 async def show_extensions(status: Sequence[ExtensionStatus], ask: AskOnScreen) -> None:
-    """Lists the loaded extensions with their origin, what they registered, and their errors."""
+    """Shows a list of the loaded extensions with their origin, what they registered, and their errors."""
     by_path = {each.path: each for each in status}
     await pick_row(
         ask,

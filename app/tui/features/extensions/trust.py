@@ -76,11 +76,10 @@ async def ask_trust(
     clock: Callable[[], float] = time.monotonic,
     is_asked_for: bool = True,
 ) -> None:
-    """Asks for trust and stores the answer for the folder; `apply` puts it into effect. `earlier`:
-    the last known state.
+    """Asks whether the project may be trusted, stores the answer for the folder and passes it to `apply`. `earlier`:
+    the question as it was asked before.
 
-    `is_asked_for`: the user opened the question; otherwise keys that were meant for the editor do
-    not answer it."""
+    `is_asked_for`: the user opened the question; otherwise keys that were meant for the editor do not answer it."""
     question = trust_question_for(paths)
     if question.is_empty:
         say("Nothing in this folder needs your trust.")
@@ -109,7 +108,7 @@ async def ask_trust(
 
 
 def _format_items(question: TrustQuestion, before: TrustQuestion, folder: str) -> list[PreviewPart]:
-    """Formats the items that would take effect, with those that run something first."""
+    """Formats the project's items that would take effect if it is trusted, first those that run something."""
     parts = [PreviewPart(text=f"{reveal_hidden_characters(folder)} contains:")]
     if question.exceeded_limit:
         parts.append(PreviewPart(text=_TOO_LARGE_TEXT, tone="warning"))

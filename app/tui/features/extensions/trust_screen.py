@@ -1,5 +1,5 @@
-"""The trust question: the text must be read to its end first, and the trust key cannot be pressed
-by accident."""
+"""The screen with the trust question: its text must be read to the end first, and the trust key cannot be pressed by
+accident."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -22,8 +22,8 @@ _RESERVED_ROWS = 7
 
 
 class TrustScreen(QuestionScreen):
-    """Asks for trust; the first answer is the default. The trust key works only after the whole
-    text was visible and no key was pressed for a while."""
+    """The screen that asks whether a project is trusted; the first answer is the default. The trust key works only
+    after the whole text was visible and no key was pressed for a while."""
 
     IMMEDIATE_KEYS = frozenset(("escape", "pageup", "pagedown"))
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -40,7 +40,8 @@ class TrustScreen(QuestionScreen):
         grace: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`yes`: the answer that trusts; None if the folder's content cannot be verified."""
+        """Creates the screen. `yes`: the answer that trusts the project; None if the folder's content cannot be
+        verified."""
         super().__init__(title, text, answers, grace=grace, clock=clock)
         self._yes = yes
         self.has_seen_end = False
@@ -67,7 +68,7 @@ class TrustScreen(QuestionScreen):
         self.call_after_refresh(self._note_end_visible)
 
     def _note_end_visible(self) -> None:
-        """Records whether the end of the text has been visible."""
+        """Records whether the end of the text has been visible, and shows the key for more if not."""
         if not self.is_current:
             return  # the question was answered meanwhile, and its widgets may be gone
         text = self.query_one("#text", Preview)
@@ -86,7 +87,7 @@ class TrustScreen(QuestionScreen):
 
     @property
     def accepts_trust_key(self) -> bool:
-        """Returns whether the trust key is accepted now."""
+        """Returns whether the trust key counts now: the whole text was visible, and no key was pressed for a while."""
         self._note_end_visible()
         return self._yes is not None and self.has_seen_end and self._clock() >= self._trust_key_from
 

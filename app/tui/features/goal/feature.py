@@ -1,4 +1,4 @@
-"""The goal of the session, and its check."""
+"""The feature for the goal of a session, and for its check."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

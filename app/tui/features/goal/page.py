@@ -1,5 +1,5 @@
-"""`/goal`: sets a goal with its check, shows its status, and notices when files changed since the check
-passed."""
+"""The page for `/goal`: sets a goal with the command that checks it, shows its status, and notices when files changed
+since the check passed."""
 
 import asyncio
 import time
@@ -30,7 +30,7 @@ _NO_CHECK_TEXT = "a goal needs a check"
 
 
 class GoalScreen(PickerScreen):
-    """The checks of the goal with their results."""
+    """The screen with the goal's checks and their results."""
 
     IS_SEARCHED: ClassVar[bool] = False  # single letters are keys here
     IS_COUNTED: ClassVar[bool] = False
@@ -66,7 +66,8 @@ class GoalPage:
                 await self._set_goal(text)
 
     async def _set_goal(self, words: str) -> None:
-        """Sets the goal, asks for what is missing, and sends its text."""
+        """Sets the goal of the session from the typed text, asks for a missing goal or check, and sends the goal as a
+        prompt."""
         text, checks = parse_goal(words)
         if not text:
             text = (await ask_text(self._ask, "What is the goal?") or "").strip()

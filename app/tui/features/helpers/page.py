@@ -1,5 +1,5 @@
-"""`/tasks`: the helpers and background jobs of a session. A helper opens full screen, with its running
-conversation and an input line for messages to it."""
+"""The page for `/tasks`: the helper agents and background jobs of a session. A helper opens full screen, with its
+running conversation and an input line for messages to it."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -64,8 +64,8 @@ class HelpersScreen(PickerScreen):
 
 
 class MidAnswerPresenter:
-    """Forwards a session's events to a presenter that started in the middle of an answer; that answer
-    appears when it ends."""
+    """Passes session events to a presenter that began in the middle of an answer. Parts of that answer are skipped; it
+    is shown when it ends."""
 
     def __init__(self, presenter: Presenter) -> None:
         self._presenter = presenter
@@ -156,7 +156,7 @@ class HelperConversation:
 
 
 class HelpersPage:
-    """Shows the helpers and jobs of one session."""
+    """Lists the helper agents and background jobs of one session and opens them."""
 
     def __init__(
         self,
@@ -194,7 +194,8 @@ class HelpersPage:
             await self._ask(BlockScreen(f"Output of {job.id}", lambda: job_block(job)))
 
     async def open_helper_of_card(self, block_id: str) -> bool:
-        """Shows the helper that a card belongs to; returns False for another card."""
+        """Shows the conversation of the helper agent that a tool card belongs to; returns False if it belongs to
+        none."""
         call_id = block_id.partition("/")[2]
         helper = next((one for one in self._session.helpers.known_helpers() if one.call_id == call_id), None)
         if helper is None or not call_id:

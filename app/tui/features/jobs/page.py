@@ -1,4 +1,4 @@
-"""`/jobs`, `/kill`, `/pin`: background jobs with the end of their output."""
+"""The page for `/jobs`, `/kill` and `/pin`: background jobs with the end of their output."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -20,7 +20,7 @@ from widgets.transcript.blocks import CardBlock, CardState
 
 
 class JobsScreen(PickerScreen):
-    """Lists background jobs; Enter opens a job's whole output, and `show_jobs` updates the open list."""
+    """A picker of background jobs; Enter opens a job's whole output, other keys stop it, pin it or copy its output."""
 
     ACTIONS = (
         PickerAction(id="app.jobs.stop", keys="ctrl+x", label="stop", closes=False, importance=7),
@@ -30,7 +30,7 @@ class JobsScreen(PickerScreen):
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 
     def __init__(self, rows: Sequence[ListRow], tail: Callable[[ListRow], PreviewText]) -> None:
-        """`tail`: returns the end of a job's output."""
+        """Creates the list. `tail`: returns the end of a job's output, for the preview."""
         super().__init__(
             "Jobs",
             rows,
@@ -43,7 +43,7 @@ class JobsScreen(PickerScreen):
         self.add_class("jobs")
 
     def show_jobs(self, rows: Sequence[ListRow]) -> None:
-        """Updates the rows; nothing is drawn if nothing changed."""
+        """Updates the list of jobs and the preview; nothing is drawn if nothing changed."""
         pane = self.query_one("#preview", Preview)
         before = (self._rows, pane.shown)
         if tuple(rows) != self._rows:
@@ -103,7 +103,7 @@ class JobsPage(msgspec.Struct, frozen=True):
         screen.show_jobs(self._rows())
 
     async def kill(self, job_id: str) -> None:
-        """Ends a job (`/kill JOB`)."""
+        """Stops the background job with this id (`/kill JOB`)."""
         job = self.session.jobs.kill(job_id, tell=True)
         self.show_message(f"Stopping {job.id}.")
 
@@ -139,7 +139,7 @@ def _job_note(job: BackgroundJob) -> str:
 
 
 def job_block(job: BackgroundJob) -> CardBlock:
-    """Returns a job's output as a card; for a running job only the end of it."""
+    """Returns a transcript block with a job's output; for a running job with only the end of it."""
     text = job.result.text if job.result is not None else job.tail()
     states = {"running": CardState.RUNNING, "done": CardState.DONE, "failed": CardState.FAILED}
     return CardBlock(

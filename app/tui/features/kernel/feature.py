@@ -1,4 +1,4 @@
-"""The session's persistent Python kernel: the `/kernel` command."""
+"""The feature for the session's persistent Python kernel: the `/kernel` command."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,5 @@
-"""`/kernel`: interpreter, memory and names of the persistent Python kernel; restart; running a notebook's cells."""
+"""The page for `/kernel`: shows interpreter, memory and names of the persistent Python kernel, restarts it, runs a
+notebook's cells."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -74,7 +75,7 @@ class KernelPage(msgspec.Struct, frozen=True):
 
 
 def _split_file_and_cells(words: str) -> tuple[str, str]:
-    """Splits `my file.ipynb 2-5` into the file and the cells after it."""
+    """Splits `my file.ipynb 2-5` into the notebook's path and the cells to run."""
     head, ending, rest = words.partition(".ipynb")
     return (head + ending, rest.strip()) if ending else (words, "")
 

@@ -1,4 +1,4 @@
-"""Key bindings and commands: lists, palette and rebinding."""
+"""The feature for keys and commands: their lists, the command palette, and rebinding."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,5 @@
-"""`/hotkeys`, `/help` and the palette: lists keys and commands, rebinds keys, runs actions by name."""
+"""The page for `/hotkeys`, `/help` and the command palette: lists keys and commands, rebinds keys, runs actions by
+name."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path

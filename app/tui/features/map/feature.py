@@ -1,4 +1,4 @@
-"""The repository map, and sending parts of it to the model."""
+"""The feature for the repository map, and for sending parts of it to the model."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""`/map FOLDER` and `/map FILE`: sends a part of the repository map to the model and shows it to the user."""
+"""Runs `/map FOLDER` and `/map FILE`: sends a part of the repository map to the model and shows it to the user."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -31,7 +31,7 @@ class MapSender(msgspec.Struct, frozen=True):
     open_map: Callable[[], Awaitable[None]]
 
     async def run_map_command(self, argument: str) -> None:
-        """Runs `/map` with a file, a folder or nothing."""
+        """Runs `/map`: sends the map of a folder or the outline of a file; without an argument opens the map."""
         path = argument.removeprefix("@").strip("\"'")
         if not path:
             await self.open_map()

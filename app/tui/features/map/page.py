@@ -1,4 +1,4 @@
-"""`/map`, and going from a name in the transcript to its definition or uses."""
+"""The page for `/map`: browses the repository map, and goes from a name in the transcript to its definition or uses."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -47,7 +47,7 @@ _MAPS_OFF_TEXT = (
 
 
 class MapPage(msgspec.Struct):
-    """Browses the repository map of one session."""
+    """Browses the repository map of one session, and shows definitions and uses of names."""
 
     maps: RepositoryMaps
     ask: AskOnScreen
@@ -172,7 +172,7 @@ class MapPage(msgspec.Struct):
         )
 
     def _read_lines(self, path: str, first: int, last: int) -> str:
-        """Returns lines of a file for the preview; large files are not read."""
+        """Returns lines of a file for the preview of the map; none of a large file, which is not read."""
         if path not in self._text_by_path:
             self._text_by_path.clear()
             try:
@@ -186,7 +186,8 @@ class MapPage(msgspec.Struct):
     # Names in the transcript
 
     async def go_to_name_in(self, text: str, *, uses: bool) -> None:
-        """Goes to the definition or uses of a name in the text; with several names, the user chooses."""
+        """Shows the definition or uses of a symbol that a text names; with several known names, the user chooses
+        one."""
         if not await self.maps.are_available():
             self.show_message(_MAPS_OFF_TEXT, NoteKind.WARNING)
             return
@@ -238,7 +239,7 @@ class MapPage(msgspec.Struct):
             self.open_file(found[0][0], found[0][1].symbol.start_line)
 
     async def show_definition(self, name: str) -> None:
-        """Shows where the name is defined; with several definitions, the user chooses."""
+        """Shows the source that defines a name; with several definitions, the user chooses one."""
         found = await self.maps.definitions_of_name(name)
         places = [MapPlace(path, one.symbol) for path, one in found]
         rows = [
@@ -285,7 +286,8 @@ class MapPage(msgspec.Struct):
         await self._show_places(f"{name}: {pluralized(len(rows), 'use')}, matched by name", rows, places)
 
     async def _show_places(self, title: str, rows: Sequence[ListRow], places: dict[str, MapPlace]) -> None:
-        """Shows a list of places; after viewing one, the user returns to the list."""
+        """Shows a list of places in the source (definitions or uses) and the chosen one's source; after viewing it, the
+        user returns to the list."""
         self._place_by_row_id = {**self._place_by_row_id, **places}
         current = ""
         while True:
@@ -324,7 +326,7 @@ class MapPage(msgspec.Struct):
         )
 
     async def _show_source(self, path: str, symbol: Symbol) -> None:
-        """Shows the source lines of a place in full."""
+        """Shows the source lines of a symbol or place on a separate screen."""
         around = 20 if symbol.kind == "line" else 0
         first = max(1, symbol.start_line - around)
         last = min(symbol.end_line + around, first + _MAX_DEFINITION_LINES - 1)

@@ -47,7 +47,7 @@ PlaceWithRow = tuple[MapPlace, PlaceRow]
 def tree_rows(
     files: Sequence[str], opened: Collection[str], symbols: Mapping[str, Sequence[Symbol]]
 ) -> Iterator[PlaceWithRow]:
-    """Yields the rows of the tree. `files`: sorted paths; `opened`: folders (with a trailing slash)
+    """Yields the rows of the repository map as a tree. `files`: sorted paths; `opened`: folders (with a trailing slash)
     and files that are unfolded."""
     yield from _folder_rows(files, 0, len(files), "", 0, opened, symbols)
 
@@ -61,7 +61,8 @@ def _folder_rows(
     opened: Collection[str],
     symbols: Mapping[str, Sequence[Symbol]],
 ) -> Iterator[PlaceWithRow]:
-    """Yields the rows of one folder, folders before files."""
+    """Yields the rows of one folder of the repository map: first its folders, then its files, unfolded ones with their
+    content."""
     own: list[str] = []
     at = start
     while at < end:
@@ -113,7 +114,8 @@ def _symbol_rows(path: str, symbols: Sequence[Symbol], depth: int) -> Iterator[P
 
 
 def matched_file_rows(found: Sequence["MatchedFile"], *, by_path: bool) -> Iterator[PlaceWithRow]:
-    """Yields each found file with its matching symbols, best match first or sorted by path."""
+    """Yields the rows of a search in the repository map: each found file with its matching symbols, best match first or
+    sorted by path."""
     for file in sorted(found, key=lambda one: one.path) if by_path else found:
         yield MapPlace(file.path), PlaceRow(id=file.path, title=shorten_at_start(file.path), detail=file.note)
         for symbol in file.symbols:

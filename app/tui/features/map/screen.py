@@ -17,7 +17,7 @@ from widgets.screens.requests import ScreenRequest
 
 
 class PlaceRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row for a folder, a file, or a symbol or line in a file."""
+    """A row of the repository map: a folder, a file, or a symbol or line in a file."""
 
     id: str
     title: str
@@ -40,8 +40,7 @@ MENTION_ACTION = PickerAction(id="app.map.mention", keys="ctrl+t", label="mentio
 
 
 class MapScreen(PickerScreen):
-    """The map screen: without a query it shows the folder tree; typing searches words, names and
-    paths."""
+    """The screen of the repository map: without a query the tree of folders; typing searches words, names and paths."""
 
     ACTIONS = (
         USES_ACTION,
@@ -64,14 +63,14 @@ class MapScreen(PickerScreen):
     IS_ALIGNED = False
 
     class QueryChanged(ScreenRequest["MapScreen"]):
-        """The query changed; the application answers with `show_places`."""
+        """Message: the query of the map screen changed; the application answers with `show_places`."""
 
         def __init__(self, screen: "MapScreen", query: str) -> None:
             super().__init__(screen)
             self.query = query
 
     class FoldToggled(ScreenRequest["MapScreen"]):
-        """The user folds or unfolds a row; the application answers with `show_places`."""
+        """Message: the user folded or unfolded a row of the map; the application answers with `show_places`."""
 
         def __init__(self, screen: "MapScreen", row: ListRow, *, is_open: bool) -> None:
             super().__init__(screen)
@@ -148,7 +147,7 @@ class MapScreen(PickerScreen):
 
 
 class PlacesScreen(PickerScreen):
-    """Lists places: the definitions or uses of a name, or the names in a block."""
+    """A picker of places in the source: the definitions or uses of a name, or the names in a transcript block."""
 
     ACTIONS = (USES_ACTION, OPEN_ACTION, MENTION_ACTION, COPY_ACTION)
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)

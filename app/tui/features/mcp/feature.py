@@ -1,4 +1,4 @@
-"""MCP servers: the `/mcp` command, and the forms that servers request."""
+"""The feature for MCP servers: the `/mcp` command, and the forms that servers request."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

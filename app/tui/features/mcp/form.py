@@ -35,7 +35,7 @@ closed."""
 
 
 class FormPage(msgspec.Struct, frozen=True):
-    """Shows a form and sends the answers."""
+    """Shows the form of an MCP server or of the agent on screens, and sends the answers."""
 
     ask: AskOnScreen
     notify_waiting: NotifyWaiting
@@ -43,7 +43,7 @@ class FormPage(msgspec.Struct, frozen=True):
     open_web_page: Callable[[str], Awaitable[None]] = lambda url: open_page(url, outside=Path.cwd())
 
     async def show_form(self, event: QuestionAsked) -> None:
-        """Shows the form until the user answers or the request is cancelled."""
+        """Shows a requested form and answers the request; the form closes if the request is cancelled."""
         form, answer = event.form, event.answer
         if form is None or answer is None:
             return
@@ -67,7 +67,8 @@ class FormPage(msgspec.Struct, frozen=True):
         return await self._ask_until_sent(form)
 
     async def _ask_only_choice(self, form: AskedForm, field: FormField) -> FormAnswers:
-        """Asks a form that has a single choice as a plain question, without a form around it."""
+        """Asks a form with a single choice as a plain question, without the screen of a form. Returns its answers, or
+        None if the user cancelled."""
         text = await self._ask_choice(field, form.title, field.description, "", grace=GRACE_SECONDS)
         return None if text is None else {field.name: text}
 
@@ -147,7 +148,8 @@ class FormPage(msgspec.Struct, frozen=True):
     async def _ask_choice(
         self, field: FormField, title: str, text: str, before: str, *, grace: float = 0.0
     ) -> str | None:
-        """Asks for a choice, or for a text in place of it."""
+        """Asks for one of a field's choices, or for another text that the user types. Returns None if the user
+        cancelled."""
         while True:
             rows = _choice_rows(field, (before,))
             screen = QuestionScreen(title, _agent_text(text), rows, grace=grace, clock=self.clock)
@@ -160,7 +162,8 @@ class FormPage(msgspec.Struct, frozen=True):
                 return typed.strip()
 
     async def _ask_choices(self, field: FormField, title: str, text: str, before: str) -> str | None:
-        """Asks for several choices, and for a text beside them; returns a line for each."""
+        """Asks for several of a field's choices, and for another text besides. Returns them as lines, or None if the
+        user cancelled."""
         known = {each.value for each in field.choices}
         marked = [line for line in before.split("\n") if line in known]
         own = " ".join(line for line in before.split("\n") if line not in known)
@@ -177,7 +180,7 @@ class FormPage(msgspec.Struct, frozen=True):
 
 
 def _agent_text(text: str) -> PreviewText:
-    """Returns the agent's text of a question, whose Markdown is drawn."""
+    """Returns a question's text, which the agent wrote, as a preview that draws its Markdown."""
     return PreviewText(parts=(PreviewPart(text=text, is_markdown=True),))
 
 

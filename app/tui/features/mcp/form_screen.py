@@ -1,4 +1,4 @@
-"""A form on one sheet: the message, a row per field with its value, and a description of the current field."""
+"""The screen for a form: the message, a row per field with its value, and a description of the current field."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ _ROWS_AROUND = 3
 
 
 class FilledField(msgspec.Struct, frozen=True, kw_only=True):
-    """A field of the form with its current value."""
+    """A field of a form with its current value and what is wrong with it."""
 
     id: str
     title: str
@@ -39,7 +39,7 @@ class FilledField(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _AskedScreen(PickerScreen):
-    """A list below a message, which is scrolled if it does not fit."""
+    """The base of a form's screens: a list below a message, which is scrolled if it does not fit."""
 
     IS_SEARCHED: ClassVar[bool] = False  # single letters and the space bar are keys here
     IS_COUNTED: ClassVar[bool] = False
@@ -60,7 +60,7 @@ class _AskedScreen(PickerScreen):
         return [*own, *([scroll] if self._is_scrolled else []), close]
 
     def fit_message(self, max_rows: int) -> int:
-        """Sizes the message, at most to so many rows, and returns its height with the blank row below it."""
+        """Sets the height of the message, at most `max_rows`, and returns it with the blank row below."""
         blank = int(self.app.size.height >= ROOMY_MIN_ROWS)
         pane = self.query_one("#message", Preview)
         rows = count_rows(self.asked_text, self.app.size.width - EDGE_CELLS)
@@ -79,7 +79,8 @@ class _AskedScreen(PickerScreen):
 
 
 class FormScreen(_AskedScreen):
-    """Shows the form; returns the field to edit, or `app.form.send` or `app.form.decline`."""
+    """The screen for a form with several fields; returns the field to edit, or `app.form.send` or
+    `app.form.decline`."""
 
     ACTIONS = (
         PickerAction(id="app.form.send", keys="s", label="send", importance=8),
@@ -98,7 +99,7 @@ class FormScreen(_AskedScreen):
         grace: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`grace`: seconds without typing before keys reach the form. The form opens by itself, and
+        """Creates the screen. `grace`: seconds without typing before it accepts keys, because it opens by itself and
         the user may be typing something else."""
         self._grace = grace
         self._clock = clock
@@ -142,7 +143,7 @@ class FormScreen(_AskedScreen):
         return False
 
     def _fit(self) -> None:
-        """Sizes the description for the longest field description, so that the list does not move."""
+        """Sizes the pane below the form for the longest description of a field, so that the list does not move."""
         super()._fit()
         width, height = self.app.size.width - EDGE_CELLS, self.app.size.height
         blank = int(height >= ROOMY_MIN_ROWS)
@@ -162,7 +163,7 @@ class FormScreen(_AskedScreen):
 
 
 class ChoicesScreen(_AskedScreen):
-    """Shows choices of which several may be marked; returns the row of another answer, or `app.form.keep`."""
+    """A screen with choices of which several may be marked; returns the row for another answer, or `app.form.keep`."""
 
     ACTIONS = (
         PickerAction(id="app.form.mark", keys="space", label="select", closes=False, importance=9),

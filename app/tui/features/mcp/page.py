@@ -1,4 +1,4 @@
-"""`/mcp`: the session's servers, what each offers and costs, and actions on them."""
+"""The page for `/mcp`: the session's MCP servers, what each offers and costs, and actions on them."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -30,8 +30,7 @@ _ALL_COLUMNS_MIN_WIDTH = 60
 
 
 class ServersScreen(PickerScreen):
-    """Lists the MCP servers; Enter opens a server's tools, and the application answers other keys with
-    `show_servers`."""
+    """A picker of the MCP servers; Enter opens a server's tools, other keys test, switch, restart or remove it."""
 
     ACTIONS = (
         PickerAction(id="app.mcp.test", keys="t", label="test", closes=False, importance=7),
@@ -48,7 +47,7 @@ class ServersScreen(PickerScreen):
     def __init__(
         self, rows: Sequence[ListRow], about: Callable[[ListRow], PreviewText], *, current: str = ""
     ) -> None:
-        """`about`: returns the details of a server for the preview."""
+        """Creates the list. `about`: returns the details of a server for the preview."""
         super().__init__(
             "MCP servers",
             rows,
@@ -61,7 +60,7 @@ class ServersScreen(PickerScreen):
         )
 
     def show_servers(self, rows: Sequence[ListRow], note: str | None = None) -> None:
-        """Updates the rows; nothing is drawn if nothing changed."""
+        """Updates the list of MCP servers; nothing is drawn if nothing changed."""
         if tuple(rows) != self._rows or note is not None:
             self.show_rows(rows, note=note, heads=_column_heads())
         self.refresh_preview()
@@ -71,7 +70,7 @@ class ServersScreen(PickerScreen):
         super().on_resize()
 
     def adjust_rows(self, shown: list[MatchedRow]) -> list[MatchedRow]:
-        """Leaves the number of tools where there is no room for all columns."""
+        """Returns the rows of the servers; on a narrow page with only the number of tools instead of all columns."""
         if self.app.size.width >= _ALL_COLUMNS_MIN_WIDTH:
             return shown
         rows = [
@@ -120,7 +119,7 @@ class McpPage(msgspec.Struct, frozen=True):
     clock: Callable[[], float]
 
     async def open(self, text: str = "") -> None:
-        """Opens the page; with arguments, runs the `/mcp` subcommand that they name."""
+        """Shows the MCP servers of the session; with arguments, runs the `/mcp` subcommand that they name."""
         if text:
             await self._run_command(text)
             return
@@ -138,7 +137,7 @@ class McpPage(msgspec.Struct, frozen=True):
             await self._run_closing_action(picked)
 
     async def answer_form(self, event: QuestionAsked) -> None:
-        """Shows the form that a server requests during a call."""
+        """Shows the form that an MCP server requests during a call."""
         from app.tui.features.mcp.form import FormPage  # noqa: PLC0415  (few servers ask anything)
 
         await FormPage(self.ask, self.notify_waiting, clock=self.clock).show_form(event)
@@ -215,7 +214,7 @@ class McpPage(msgspec.Struct, frozen=True):
         screen.show_servers(self._server_rows())
 
     async def _show_tools(self, name: str) -> None:
-        """Shows one server's tools with the tokens that each costs."""
+        """Shows a list of one MCP server's tools with the tokens that each costs."""
         view = self.servers.server(name)
         if not view.tools:
             self.show_message(

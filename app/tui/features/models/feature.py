@@ -1,4 +1,4 @@
-"""Models, thinking levels and credentials."""
+"""The feature for models, thinking levels and credentials."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""`/login` and `/logout`: choose a provider, store an API key, or sign in to an account."""
+"""The page for `/login` and `/logout`: the user chooses a provider and stores an API key or signs in to an account."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ _CREDENTIAL_SOURCE_TEXTS: dict[CredentialSource, str] = {
 
 
 class LoginUi:
-    """The user interface of a sign-in: the transcript and small dialogs."""
+    """What a sign-in shows to the user: messages in the transcript and small dialogs."""
 
     def __init__(self, ask: AskOnScreen, say: ShowMessage) -> None:
         self._ask = ask
@@ -40,7 +40,8 @@ class LoginUi:
         self._waiting: asyncio.Future[None] | None = None
 
     async def sign_in(self, account: SignIn) -> SignInEntry | None:
-        """Runs the sign-in; returns None if the user cancelled. Raises `CredentialError`."""
+        """Runs the sign-in to an account and returns its tokens; None if the user cancelled. Raises
+        `CredentialError`."""
         self._login_task = asyncio.ensure_future(account.login(self))
         try:
             await asyncio.wait((self._login_task,))
@@ -55,7 +56,8 @@ class LoginUi:
         await open_page(url, outside=Path.cwd())
 
     async def show_code(self, code: str, url: str, seconds: float) -> None:
-        """Shows the code while the provider is polled; closing the dialog cancels the sign-in."""
+        """Shows the code that the user enters at the provider's web page, while the provider is polled; closing the
+        dialog cancels the sign-in."""
         text = f"Go to {url} and enter {code} (within {seconds / 60:.0f} minutes)."
         self._waiting = asyncio.ensure_future(self._ask(WaitScreen("Sign in with a code", text)))
         self._waiting.add_done_callback(lambda _: self._login_task.cancel())
@@ -73,7 +75,7 @@ class LoginUi:
 
 
 class LoginPage(msgspec.Struct, frozen=True):
-    """Adds and removes the user's credentials, which are never displayed."""
+    """Adds and removes the user's credentials for providers, which are never displayed."""
 
     credentials: Credentials
     providers: Callable[[], Sequence[str]]
@@ -85,7 +87,8 @@ class LoginPage(msgspec.Struct, frozen=True):
     other_server: OtherServerSetup
 
     async def connect(self, provider: str = "") -> None:
-        """Stores an API key or the tokens of an account."""
+        """Connects a provider, which the user chooses if none is given: stores an API key or the tokens of an
+        account."""
         if not provider:
             rows = [_provider_row(self.credentials, name) for name in self.providers()]
             picked = await pick_row(self.ask, "Connect a provider", [*rows, OTHER_SERVER_ROW])
@@ -101,11 +104,12 @@ class LoginPage(msgspec.Struct, frozen=True):
             self.show_message(f"{provider_title(provider)} is connected. /model selects one of its models.")
 
     def _has_sign_in(self, provider: str) -> bool:
-        """An extension may offer a sign-in for a provider that has no models yet."""
+        """Returns whether a provider can be connected: it has models, or a sign-in, which an extension may offer before
+        it has models."""
         return provider in self.providers() or provider in self.credentials.sign_ins
 
     async def _connect(self, provider: str) -> bool:
-        """Connects one provider; returns False if the user cancelled."""
+        """Connects one provider by an account or an API key; returns False if the user cancelled."""
         account, known = self.credentials.sign_ins.get(provider), KNOWN_PROVIDERS.get(provider)
         if (
             account is not None
@@ -135,7 +139,8 @@ class LoginPage(msgspec.Struct, frozen=True):
         return entry is not None
 
     async def _connect_by_key(self, provider: str, key: str) -> bool:
-        """Checks the key with one request; a rejected key is not stored."""
+        """Checks an API key with one request and stores it unless the provider rejects it; returns whether it was
+        stored."""
         title = provider_title(provider)
         if is_key_too_short(key) and not await confirm(
             self.ask,
@@ -184,7 +189,7 @@ def provider_title(provider: str) -> str:
 
 
 def _provider_row(credentials: Credentials, name: str) -> ListRow:
-    """Returns a provider's row: how it is connected, or how it can be."""
+    """Returns a provider's row in the list: how it is connected, or how it can be."""
     known, title = KNOWN_PROVIDERS.get(name), provider_title(name)
     source, account = credentials.credential_source_of(name), credentials.sign_ins.get(name)
     words = f"{name} account sign-in" if account is not None else name

@@ -62,7 +62,8 @@ class OtherServerSetup(msgspec.Struct, frozen=True):
     show_message: ShowMessage
 
     async def connect(self) -> None:
-        """Asks until a server lists its models or the user gives up; nothing is written before that."""
+        """Connects a model server of the user's own: asks for its address until it lists its models or the user gives
+        up; nothing is written before that."""
         told, typed, key = (
             "For a server with an OpenAI-compatible API. The address is that of Ollama.",
             EXAMPLE_SERVER_ADDRESS,
@@ -88,8 +89,8 @@ class OtherServerSetup(msgspec.Struct, frozen=True):
         await self._add_server(base_url, key, found)
 
     async def _list_models(self, base_url: str, key: str) -> tuple[str, DiscoveredModels | None]:
-        """Returns the key that the server wants, and its models; None if the user gives no key. Raises
-        `ProviderError`."""
+        """Asks a server for its models, and the user for a key if the server wants one. Returns the key and the models,
+        None if the user gives no key. Raises `ProviderError`."""
         options = self.options()
         if options is None:
             raise ProviderError("bayou is offline: switch off `offline` in /settings.")
@@ -109,7 +110,8 @@ class OtherServerSetup(msgspec.Struct, frozen=True):
             key = answer.strip()
 
     async def _add_server(self, base_url: str, key: str, found: DiscoveredModels) -> None:
-        """Writes the server into models.json, its key into auth.json, and switches to one of its models."""
+        """Writes the server into `models.json` and its key into `auth.json`, and switches the session to one of its
+        models."""
         catalogue, credentials = self.model_choice.catalogue, self.model_choice.credentials
         catalogue.reread_models_file()
         places = {name: catalogue.api_and_address_of(name)[1].rstrip("/") for name in catalogue.provider_ids}
@@ -162,7 +164,7 @@ def _address_problem(typed: str) -> str:
 
 
 def _failure_and_next_step(problem: ProviderError, base_url: str) -> str:
-    """Returns what failed and the next step."""
+    """Returns a message for a server whose models could not be listed: what failed, and what to do next."""
     if problem.status == 404:
         return f"{base_url}/models answered 404. The address usually ends with /v1."
     if problem.error_type in ("connection", "timeout"):

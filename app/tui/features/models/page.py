@@ -1,4 +1,5 @@
-"""`/model`, `/thinking`, `/scoped-models`: the model, its thinking level, and the models that ctrl+p cycles through."""
+"""The page for `/model`, `/thinking` and `/scoped-models`: chooses the model, its thinking level, and the models that
+ctrl+p cycles through."""
 
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
@@ -39,7 +40,7 @@ THINKING_LEVEL_TEXTS = {
 
 
 class ModelPage(msgspec.Struct, frozen=True):
-    """Chooses the model of one session."""
+    """Chooses the model and the thinking level of one session."""
 
     session: Session
     models: ModelChoice
@@ -95,7 +96,7 @@ class ModelPage(msgspec.Struct, frozen=True):
             self.show_message(selection.warning, NoteKind.WARNING)
 
     async def _query_provider(self, request: ModelScreen.ActionRequested) -> None:
-        """Asks the provider of the row which models it has."""
+        """Asks the provider of a row which models it has, and updates the list of models."""
         screen, row = request.screen, request.row
         if not isinstance(screen, ModelScreen) or row is None:
             return
@@ -106,7 +107,7 @@ class ModelPage(msgspec.Struct, frozen=True):
             screen.show_models(model_rows(self.models), note)
 
     async def choose_level(self) -> None:
-        """Chooses the thinking level: Enter for this session, Ctrl+S also as the default."""
+        """Lets the user choose the thinking level: Enter for this session, Ctrl+S also as the default."""
         choice = self.models
         rows = [
             ListRow(
@@ -147,7 +148,7 @@ class ModelPage(msgspec.Struct, frozen=True):
             )
 
     async def choose_cycled_models(self) -> None:
-        """Chooses the models that ctrl+p cycles through, and saves them in the settings."""
+        """Lets the user choose the models that ctrl+p cycles through, and saves them in the settings."""
         choice = self.models
         rows = [row for row in model_rows(choice) if is_usable_row(row)]
         screen = ScopedModelsScreen(
@@ -222,14 +223,14 @@ def _model_facts(model: Model) -> list[tuple[str, str]]:
 async def query_provider_models(
     models: ModelChoice, provider: str, *, agent_dir: Path, proxy: str | None
 ) -> str:
-    """Asks a provider which models it has; returns the outcome as text."""
+    """Asks a provider which models it has and stores them; returns the outcome as text."""
     found = await discover_models(provider, models.catalogue, models.credentials, agent_dir, proxy=proxy)
     return discovery_hint(found) or f"{provider} has {found.count} models"
 
 
 def model_rows(choice: ModelChoice) -> list[ListRow]:
-    """Returns the rows of all models: usable ones first, then by provider those that need a key;
-    vendors before resellers."""
+    """Returns the rows of the model picker: first usable models, then by provider those that need a key; models of
+    their vendors come before those of resellers."""
     current = choice.model.key if choice.model else ""
     catalogue = choice.catalogue
     usable = {provider: choice.credentials.has_credential(provider) for provider in catalogue.provider_ids}
@@ -250,7 +251,8 @@ def model_rows(choice: ModelChoice) -> list[ListRow]:
 
 
 def is_usable_row(row: ListRow) -> bool:
-    """Returns whether a row is a model that can be used now, not a heading or a server to query."""
+    """Returns whether a row of the model picker is a model that can be used now, and not a heading or a server to
+    query."""
     return not row.is_heading and row.tone != "dim" and not row.id.endswith("/")
 
 
@@ -260,12 +262,12 @@ def _heading_row(title: str) -> ListRow:
 
 @lru_cache(maxsize=512)
 def _window_badge(window: int) -> tuple[Badge, ...]:
-    """Returns the badge for a context window; few distinct windows exist, so badges are cached."""
+    """Returns the badge with the size of a model's context window, cached because there are few sizes."""
     return (Badge(text=f"{tokens(window):>7}"),)
 
 
 def _model_row(model: Model, current: str, *, is_usable: bool) -> ListRow:
-    """Returns a model's row: its provider, and what is unusual about the model."""
+    """Returns a model's row in the picker: its provider, context window, price, and what it lacks."""
     lacks = "text only" if not model.reads_images else ""
     thinks = "" if model.reasoning else "no thinking"
     return ListRow(

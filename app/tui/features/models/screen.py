@@ -1,4 +1,4 @@
-"""The model picker, and the picker for the models that ctrl+p cycles through."""
+"""The model picker, the picker for the thinking level, and that for the models that ctrl+p cycles through."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
@@ -36,14 +36,14 @@ def _no_selection_text(own: Mapping[str, str]) -> str:
 
 
 def _with_missing_key(row: ListRow) -> ListRow:
-    """Says in a row that its provider has no key, for lists without headings."""
+    """Adds a badge to a model's row if its provider has no key, for lists without headings."""
     if row.is_heading or row.tone != "dim":
         return row
     return msgspec.structs.replace(row, badges=(*row.badges, Badge(text=NO_KEY_TEXT, tone="warning")))
 
 
 class ModelScreen(PickerScreen):
-    """Lists all models; Tab limits the list to the models of the scope."""
+    """The model picker: lists all models; Tab limits the list to those that ctrl+p cycles through."""
 
     ACTIONS = (
         PickerAction(id="app.models.save", keys="ctrl+s", label="use as default", importance=7),
@@ -79,7 +79,7 @@ class ModelScreen(PickerScreen):
         )
 
     def show_models(self, rows: Sequence[ListRow], note: str = "") -> None:
-        """Replaces the rows, for example after a provider has listed its models."""
+        """Replaces the rows of the model picker, for example after a provider has listed its models."""
         self._all_rows = tuple(rows)
         self._show_scope(note)
 
@@ -99,7 +99,8 @@ class ModelScreen(PickerScreen):
             self._show_scope()
 
     def adjust_rows(self, shown: list[MatchedRow]) -> list[MatchedRow]:
-        """Marks the models without a key where the list has no headings: in search results and in the scope."""
+        """Adds a badge to models without a key where the list has no headings: in search results, and among the models
+        for ctrl+p."""
         if not self.filter_text and not self.is_scoped:
             return shown
         return [MatchedRow(_with_missing_key(item.row), item.matched) for item in shown]
@@ -114,14 +115,15 @@ class ModelScreen(PickerScreen):
 
 
 class ThinkingLevelScreen(PickerScreen):
-    """Chooses a thinking level, for this session or as the default."""
+    """The picker for the model's thinking level, for this session or as the default."""
 
     ACTIONS = (PickerAction(id="app.thinking.save", keys="ctrl+s", label="use as default", importance=7),)
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 
 
 class ScopedModelsScreen(PickerScreen):
-    """The models that the cycle keys go through, marked and ordered; empty means all that have credentials."""
+    """The screen to mark and order the models that ctrl+p cycles through; none marked means all that have
+    credentials."""
 
     ACTIONS = (
         PickerAction(
@@ -162,7 +164,7 @@ class ScopedModelsScreen(PickerScreen):
         )
 
     def _ordered_rows(self) -> list[ListRow]:
-        """Returns the rows, marked ones first in their order."""
+        """Returns the rows of all models: first the marked ones in their order, then the others."""
         rest = [row for row in self._all.values() if row.id not in self.chosen_ids]
         marked = [self._all[key] for key in self.chosen_ids if key in self._all]
         return [
@@ -191,7 +193,7 @@ class ScopedModelsScreen(PickerScreen):
                 super().action_act(action_id)
 
     def _toggle_models(self, keys: list[str]) -> None:
-        """Marks all of these models; unmarks them if all are marked already."""
+        """Marks the given models for ctrl+p; unmarks them if all are marked already."""
         others = [key for key in self.chosen_ids if key not in keys]
         self._set_chosen_models(others if all(key in self.chosen_ids for key in keys) else [*others, *keys])
 

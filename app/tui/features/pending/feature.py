@@ -1,4 +1,4 @@
-"""Staged changes: the list, and the question when the agent is done."""
+"""The feature for staged changes: their list, and the question when the agent is done."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

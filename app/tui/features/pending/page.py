@@ -1,4 +1,4 @@
-"""`/pending`: shows staged changes, and applies or discards them."""
+"""The page for `/pending`: shows changes that tools or helpers have staged, and applies or discards them."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import ClassVar
@@ -21,7 +21,7 @@ from widgets.transcript.blocks import NoteKind
 
 
 class PendingScreen(PickerScreen):
-    """Lists staged changes; Enter opens the chosen one for review."""
+    """A picker of staged changes; Enter opens the chosen one for review, other keys apply or discard it."""
 
     ACTIONS = (
         PickerAction(id="app.pending.apply", keys="ctrl+s", label="apply", closes=False, importance=8),
@@ -30,8 +30,8 @@ class PendingScreen(PickerScreen):
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 
     def __init__(self, rows: Sequence[ListRow], files: Callable[[ListRow], PreviewText]) -> None:
-        """`files`: returns the changed files of a row, each with its numbers of added and removed
-        lines."""
+        """Creates the list. `files`: returns, for the preview of a row, the changed files with their numbers of added
+        and removed lines."""
         super().__init__(
             "Staged changes",
             rows,
@@ -50,7 +50,7 @@ _RESOLUTION_BY_ACTION: dict[str, Resolution] = {
 
 
 class PendingPage(msgspec.Struct, frozen=True):
-    """Shows and resolves the staged changes of one session."""
+    """Shows the staged changes of one session, and applies or discards them."""
 
     session: Session
     ask: AskOnScreen
@@ -93,7 +93,7 @@ class PendingPage(msgspec.Struct, frozen=True):
         self.show_message(one_line(resolved.text), NoteKind.INFO if resolved.is_done else NoteKind.WARNING)
 
     async def _pick_change(self) -> Picked | None:
-        """Shows the list and updates it while changes are staged or resolved."""
+        """Shows the list of staged changes, updated while changes are staged or resolved; returns the user's choice."""
         screen = PendingScreen(self._rows(), self._files_preview)
 
         def follow(event: Event) -> None:
@@ -137,7 +137,7 @@ class PendingPage(msgspec.Struct, frozen=True):
 
 
 def staged_card(staged: StagedAction) -> Card:
-    """Returns a card with the diffs of a staged change."""
+    """Returns a card for a staged change with the diffs of its files."""
     blocks = [block for file in staged.files[:_MAX_SHOWN_FILES] for block in _file_blocks(file)]
     nothing = TextBlock(text="No file changes: applying runs an action of the tool that staged it.")
     return Card(

@@ -21,8 +21,8 @@ _MAX_FILES = 3
 
 
 class StagedQuestions(msgspec.Struct):
-    """Asks about the staged changes of one session. While the agent works, nothing is asked, because
-    the agent may resolve the changes."""
+    """Asks in the approval bar whether the staged changes of one session are applied. While the agent works, nothing is
+    asked, because the agent may resolve them."""
 
     session: Session
     approvals: Approvals

@@ -1,4 +1,4 @@
-"""Shows approval questions in the bar, one at a time, and applies the answers."""
+"""Shows approval questions about tool calls in the approval bar, one at a time, and applies the answers."""
 
 import asyncio
 import json
@@ -45,7 +45,8 @@ _MODE_NOTICE_SECONDS: Final = 3.0
 
 
 class PreviewCall(Protocol):
-    """Returns the diffs that a call would produce, in the form of a result's details."""
+    """The protocol of a function that returns what a tool call would change in files, as diffs in the form of a tool
+    result."""
 
     async def __call__(
         self, name: str, arguments: Mapping[str, Any], *, is_for_person: bool = False
@@ -53,7 +54,8 @@ class PreviewCall(Protocol):
 
 
 class Approvals(msgspec.Struct):
-    """Manages the approval questions of one session, and shows them in the bar."""
+    """Holds the open approval questions of one session, shows them in the bar one after the other, and sends the
+    answers."""
 
     permits: PermissionGate
     bar: ApprovalBar
@@ -82,8 +84,8 @@ class Approvals(msgspec.Struct):
 
     @property
     def _next_question(self) -> QuestionAsked | None:
-        """Returns the next question; questions about staged changes come last, because the agent does
-        not wait for them."""
+        """The open question to show next; questions about staged changes come last, because the agent does not wait for
+        them."""
         return next(
             (one for one in self._open_questions if one.method != _STAGED_METHOD),
             next(iter(self._open_questions), None),
@@ -101,9 +103,8 @@ class Approvals(msgspec.Struct):
         text: str = "",
         options: Sequence[str] = (),
     ) -> Any:
-        """Asks a question of an extension: yes or no, or one of several options; None without an answer.
-
-        It is queued behind earlier questions in the bar, and protected from keys meant for the editor."""
+        """Asks an extension's question in the approval bar: yes or no, or one of several options; returns None without
+        an answer. It is queued behind earlier questions, and protected from keys meant for the editor."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         event = QuestionAsked(
             id=str(uuid.uuid4()),
@@ -120,7 +121,8 @@ class Approvals(msgspec.Struct):
     def ask_about_staged(
         self, tool: str, text: str, *, of: int, whole: Card, staged: StagedAction
     ) -> "asyncio.Future[ApprovalReply]":
-        """Asks about staged changes; the future is cancelled if they are no longer staged."""
+        """Asks in the approval bar whether staged changes are applied; returns a future of the answer, which is
+        cancelled if they are no longer staged."""
         answer: asyncio.Future[ApprovalReply] = asyncio.get_running_loop().create_future()
         event = QuestionAsked(
             id=str(uuid.uuid4()), method=_STAGED_METHOD, title=tool, message=text, answer=answer
@@ -135,7 +137,7 @@ class Approvals(msgspec.Struct):
         self._show_next_question()
 
     def _remove_answered(self, event: QuestionAsked) -> None:
-        """Removes a question that was answered anywhere or cancelled."""
+        """Removes an approval question that was answered somewhere or cancelled, and shows the next one."""
         self._open_questions = [one for one in self._open_questions if one is not event]
         self._staged_by_question.pop(event.id, None)
         self._review_by_question.pop(event.id, None)
@@ -161,7 +163,7 @@ class Approvals(msgspec.Struct):
             self.spawn(self._show_preview(first.id, first.approval))
 
     def show_waiting_banner(self, screen: Screen[Any]) -> None:
-        """Says on a page over the main one that a question waits behind it."""
+        """Shows a row at the top of a screen over the page that says that an approval question waits behind it."""
         if not isinstance(screen, SheetScreen):
             return
         from app.tui.features.review.screen import ReviewQuestionScreen  # noqa: PLC0415  (as below)
@@ -175,7 +177,7 @@ class Approvals(msgspec.Struct):
         show_banner(screen, f"? Waiting for your answer: {asked.question}{back}" if asked is not None else "")
 
     async def _show_preview(self, question_id: str, approval: Approval) -> None:
-        """Shows the change inside the question, as soon as the files have been read."""
+        """Shows the diffs of the change inside the approval question as soon as the files have been read."""
         changes = await self.preview_call(approval.tool_name, approval.arguments, is_for_person=True)
         content = approval.arguments.get("content")
         if changes is not None:
@@ -269,7 +271,7 @@ class Approvals(msgspec.Struct):
         self.bar.answer_by_page_key(True)
 
     def deny(self) -> None:
-        """Denies the call; the editor's text is sent as the reason."""
+        """Denies the call of the open approval question; a text in the editor is sent as the reason."""
         self.bar.answer_by_page_key(False)
 
     def always_allow(self) -> None:
@@ -279,7 +281,8 @@ class Approvals(msgspec.Struct):
         self.bar.focus_card()
 
     def chooses_answer(self, text: str) -> bool:
-        """Whether a sent text is an answer to the question, which Enter then gives; it is not sent."""
+        """Handles a text sent from the editor that answers the open approval question: moves to the answer that it
+        names, or denies with it as the reason. Returns False if the text is a prompt."""
         event = self._next_question
         if self.bar.asks_reason and event is not None:
             self._deny(event, text.strip())
@@ -287,7 +290,7 @@ class Approvals(msgspec.Struct):
         return self.bar.move_to_named_answer(text)
 
     def screen_resized(self) -> None:
-        """Fits an open question to the height of the screen, too, which changes no size of its own."""
+        """Lays an open approval question out again for the terminal's new height."""
         if self._next_question is not None:
             self.bar.on_resize()
 
@@ -295,7 +298,8 @@ class Approvals(msgspec.Struct):
         self.bar.note_editor_text(self.editor.model.is_blank)
 
     async def show_details(self) -> None:
-        """Shows the whole command or the whole change; a change of files is shown on the review desk."""
+        """Opens all of what an approval question is about on a separate screen: the whole command, or a change of files
+        on the review desk."""
         event, had_card_focus = self._next_question, self.bar.has_card_focus
         if event is None:
             return
@@ -325,7 +329,8 @@ class Approvals(msgspec.Struct):
         await self.show_screen(BlockQuestionScreen(title, card, self.bar.answer_by_page_key, labels=labels))
 
     async def _open_review(self, event: QuestionAsked) -> bool:
-        """Opens the change of files that a question is about on the desk; returns False if there is none."""
+        """Opens the files' change that an approval question is about on the review desk, where it can be answered;
+        returns False if it is about no such change."""
         staged = self._staged_by_question[event.id][2] if event.method == _STAGED_METHOD else None
         if staged is not None and staged.files:
             title = f"Apply the changes staged by {event.title}?"
@@ -367,8 +372,8 @@ class Approvals(msgspec.Struct):
         return DeskQuestion(title, labels, answer)
 
     def cycle_mode(self) -> None:
-        """Switches to the next mode for this session. While the agent works, a chord that may be a
-        typed Escape does not loosen the mode."""
+        """Switches to the next permission mode for this session. While the agent works, a key that may be a typed
+        Escape and a letter counts only when it is pressed again."""
         if self.is_busy() and not self.bar.is_intended_key():
             if self.bar.asked is None:
                 self.show_temporary_text("Press the same key again for the next mode.", _MODE_NOTICE_SECONDS)
@@ -407,7 +412,7 @@ class Approvals(msgspec.Struct):
             self.spawn(self._allow_edited_call(event, reply, review))
 
     def _deny(self, event: QuestionAsked, reason: str) -> None:
-        """Denies a call with the person's reason and remarks on its changes."""
+        """Answers an approval question with no, with the person's reason and the remarks on the change."""
         review = self._review_by_question.get(event.id)
         reason = "\n\n".join(filter(None, (reason, review.message() if review is not None else "")))
         self._send_reply(event, ApprovalReply(is_allowed=False, reason=reason))
@@ -415,7 +420,8 @@ class Approvals(msgspec.Struct):
     async def _allow_edited_call(
         self, event: QuestionAsked, reply: ApprovalReply, review: "ProposedReview"
     ) -> None:
-        """Allows a call as it was edited on the desk, unless its files are others by now."""
+        """Allows a call as the person edited it on the review desk; not if its files have changed since then or all
+        changes were left out."""
         stale = await review.stale_files()
         arguments = await asyncio.to_thread(review.arguments)
         if stale:
@@ -436,7 +442,8 @@ class Approvals(msgspec.Struct):
             )
 
     async def edit_call(self) -> None:
-        """Lets the user edit the call, which is then checked again."""
+        """Lets the user edit the command or arguments of the call that waits for approval; the edited call is then
+        judged again."""
         event = self._next_question
         approval = event.approval if event is not None else None
         if event is None or approval is None:
@@ -470,7 +477,7 @@ class Approvals(msgspec.Struct):
 
 
 def _make_extension_request(event: QuestionAsked) -> ApprovalRequest:
-    """Converts a question that is not about a tool call into an approval request for the bar."""
+    """Converts an extension's question, which is not about a tool call, into an approval request for the bar."""
     kind: Any = event.method
     return ApprovalRequest(
         id=event.id,
@@ -483,7 +490,8 @@ def _make_extension_request(event: QuestionAsked) -> ApprovalRequest:
 
 
 def _changed_files(diffs: Sequence[DiffBlock], *, names_files: bool) -> list[ChangedFile]:
-    """Returns the files of a change; each has a heading, unless the question names it."""
+    """Converts a change into files with diffs for the approval question; each has a heading, unless the question names
+    it."""
     return [
         ChangedFile(
             path=diff.path,
@@ -499,8 +507,8 @@ def _full_text(event: QuestionAsked) -> str:
 
 
 def _full_card(approval: Approval, changes: ToolResult | None) -> Card:
-    """Returns a card with everything that would run, and the reason for each part; the search (`/`)
-    finds each of several files. A command is shown once: its parts are shown in its place if they are all of it."""
+    """Returns a card with all that a call would run and the reason for each part. A command is shown once: as its
+    parts, if these are all of it."""
     blocks: list[Block] = []
     diffs = make_file_diffs(changes.details) if changes is not None else ()
     texts = tuple(part.text for part in approval.parts)

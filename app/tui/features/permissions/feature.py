@@ -1,4 +1,4 @@
-"""Permissions: approvals, modes and rules, the sandbox, secrets."""
+"""The feature for permissions: approvals, modes and rules, the sandbox, secrets."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,5 +1,5 @@
-"""`/permissions`: the mode, the rules with their origin, and the recent decisions with their reasons. `/add-dir`:
-the folders that a session works in besides its own."""
+"""The page for `/permissions`: the mode, the rules with their origin, and the recent decisions with their reasons. Also
+`/add-dir`: the folders that a session works in besides its own."""
 
 from typing import ClassVar
 
@@ -30,7 +30,7 @@ _MAX_TOOL_CELLS = 12
 
 
 class _PermissionsScreen(PickerScreen):
-    """The modes, the rules and the recent decisions; each section has its own columns."""
+    """The screen with permission modes, rules and recent decisions; each section has its own columns."""
 
     IS_ALIGNED: ClassVar[bool] = False
 
@@ -48,7 +48,7 @@ class PermissionsPage:
         self.sandbox = SandboxPage(permits.boxes.state, ask, say, keep)
 
     async def open(self, mode: str = "") -> None:
-        """Opens the page; with a mode as argument, switches to it at once."""
+        """Shows the permissions page; with a mode as argument, switches to that mode instead."""
         if mode:
             self._set_mode(mode)
             return
@@ -155,7 +155,7 @@ class PermissionsPage:
 
 
 class FoldersPage:
-    """Adds folders to one session, and lists and removes them."""
+    """Adds folders to those that one session works in, lists and removes them."""
 
     def __init__(self, folders: SessionFolders, ask: AskOnScreen, say: ShowMessage) -> None:
         self._folders = folders

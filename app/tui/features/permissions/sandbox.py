@@ -1,4 +1,4 @@
-"""`/sandbox`: what the agent's commands may access, and whether they run in the sandbox."""
+"""The page for `/sandbox`: what the agent's commands may access, and whether they run in the sandbox."""
 
 from collections.abc import Callable
 
@@ -26,7 +26,7 @@ class SandboxPage(msgspec.Struct, frozen=True):
     save_default: SaveDefault
 
     async def open(self, setting: str = "") -> None:
-        """Opens the page; with a setting as argument, applies it at once."""
+        """Shows the sandbox page; with a setting as argument, applies that setting instead."""
         if setting:
             self._set_mode(setting)
             return

@@ -14,7 +14,7 @@ _NOTHING_MASKED_TEXT = "No secrets were masked in this session."
 
 
 class SecretsPage(msgspec.Struct, frozen=True):
-    """Shows the masked secrets of one session."""
+    """Lists the secrets that were masked in one session, and marks false alarms."""
 
     secrets: SessionMask
     send_unmasked: Callable[[], Awaitable[PromptDisposition]]
@@ -44,5 +44,5 @@ class SecretsPage(msgspec.Struct, frozen=True):
             )
 
     async def unmask(self) -> None:
-        """Sends the last masked prompt again, unmasked."""
+        """Sends the last prompt in which secrets were masked again, without masking."""
         await self.send_unmasked()

@@ -1,4 +1,4 @@
-"""What a review desk compares: the scope, the changed files, and how much of each is decided."""
+"""The comparison that a review desk shows: the scope, the changed files, and how much of each is decided."""
 
 import asyncio
 
@@ -38,7 +38,7 @@ _MAX_COUNTED_FILES = 300
 
 
 class Comparison:
-    """The changed files of a scope, computed again whenever they are loaded."""
+    """The changed files of a review's scope, computed again whenever they are loaded."""
 
     def __init__(self, review: Review, scope: str) -> None:
         self._review = review
@@ -48,7 +48,8 @@ class Comparison:
         """The changes that were loaded last; None if that failed."""
 
     async def load(self, *, counts_decided: bool) -> ReviewView:
-        """Computes the files to show; if that fails, the view contains the reason."""
+        """Computes the changed files and returns the review desk's content; if that fails, the content has the
+        reason."""
         title = _SCOPE_TITLES.get(self.scope, "Changed since an entry")
         self.changes = None
         try:
@@ -66,7 +67,8 @@ class Comparison:
         )
 
     def compare_with(self, scope: str, prompt_id: str | None = None) -> None:
-        """Sets what is loaded next; `prompt_id`: the prompt of the scope `prompt`, else the last one."""
+        """Sets what the next load compares with. `prompt_id`: the prompt if the scope is `prompt`; None for the last
+        one."""
         self.scope, self._prompt_id = scope, prompt_id
 
     def _diff_source(self) -> DiffSource:
@@ -75,7 +77,8 @@ class Comparison:
         return _DIFF_SOURCES.get(self.scope) or EntryDiff(entry_id=self.scope)
 
     async def file_rows(self, *, counts_decided: bool) -> tuple[FileRow, ...]:
-        """Returns a row for each file. `counts_decided`: counts decided hunks even if only the desk knows of any."""
+        """Returns a list row for each changed file. `counts_decided`: counts the decided hunks even if no decision is
+        stored yet."""
         decided = self._review.decisions
         files = self.changes.files if self.changes is not None else ()
         counts = len(files) <= _MAX_COUNTED_FILES and bool(counts_decided or decided.kept or decided.remarks)
@@ -95,7 +98,7 @@ class Comparison:
         )
 
     async def _progress(self, listed: ListedFile, decided: Decisions) -> str:
-        """Returns how many hunks of a file are decided; empty for none."""
+        """Returns how many hunks of a file are decided: `2/5`, a check mark for all, empty for none."""
         file = await self.read_file(listed.difference.path)
         if file is None:
             return ""
@@ -105,14 +108,14 @@ class Comparison:
         return "✓" if done == len(file.hunks) else f"{done}/{len(file.hunks)}" if done else ""
 
     async def first_undecided_file(self) -> str:
-        """Returns the first file with an undecided hunk."""
+        """Returns the path of the first changed file with an undecided hunk; empty if all are decided."""
         decided = self._review.decisions
         if self.changes is None or not (decided.kept or decided.remarks):
             return ""
         return await self.next_open_file("")
 
     async def next_open_file(self, path: str) -> str:
-        """Returns the next file after `path` with an undecided hunk, wrapping around at the end; empty when
+        """Returns the path of the next file after `path` with an undecided hunk, wrapping around at the end; empty when
         all hunks are decided."""
         changes, decided = self.changes, self._review.decisions
         paths = [one.difference.path for one in changes.files] if changes is not None else []

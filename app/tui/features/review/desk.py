@@ -1,5 +1,4 @@
-"""The review desk while it is open: the changes that it shows, and the actions for each key of its
-screen."""
+"""The open review desk: the changes that it shows, and the actions for each key of its screen."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -50,7 +49,7 @@ _NO_OTHER_SCOPE_TEXT = "proposed changes have no other comparison"
 
 
 class DeskQuestion(msgspec.Struct, frozen=True):
-    """A question about a change that is answered on the review desk."""
+    """A question, such as whether a call may run, that the user answers on the review desk."""
 
     title: str
     answers: tuple[str, str, str]
@@ -60,7 +59,7 @@ class DeskQuestion(msgspec.Struct, frozen=True):
 
 
 class _UndoableDecision(msgspec.Struct, frozen=True):
-    """A decision about a hunk, with the function that undoes it."""
+    """A decision about a hunk on the review desk, with the function that undoes it."""
 
     path: str
     block_id: str
@@ -70,7 +69,7 @@ class _UndoableDecision(msgspec.Struct, frozen=True):
 
 
 class ReviewDesk:
-    """The state of one opened review desk."""
+    """The control of one opened review desk: loads the changes, and runs the screen's requests on files and hunks."""
 
     def __init__(
         self,
@@ -146,7 +145,8 @@ class ReviewDesk:
     async def _files_on_page(
         self, screen: ReviewScreen, changes: ReviewedChanges, shown: ShownFile
     ) -> list[ShownFile]:
-        """Returns a file and the next ones, and after the last one the first, of which something may be visible."""
+        """Returns the selected file and as many of the next ones as may be visible below it, wrapping around after the
+        last."""
         files, decided = [shown], self._review.decisions
         index = [one.difference.path for one in changes.files].index(shown.file.path)
         left = screen.page_rows - screen.count_rows(file_blocks(shown, decided))
@@ -178,8 +178,8 @@ class ReviewDesk:
     # Requests
 
     async def _handle_request(self, message: ReviewScreen.ActionRequested) -> None:
-        """Runs the requests of the review screen one after the other; each acts on the hunk under the
-        cursor at that time."""
+        """Runs a request of the review screen after earlier ones are done, on the hunk under the cursor at that time; a
+        failure is shown as a note."""
         screen = message.screen
         async with self._request_lock:
             path, hunk = screen.path, screen.hunk
@@ -255,7 +255,7 @@ class ReviewDesk:
     # Decisions
 
     async def _apply_file(self, screen: ReviewScreen, path: str) -> None:
-        """Applies the file under the cursor from a helper's staged changes."""
+        """Applies one file of a helper's staged changes, the one under the cursor; the other files stay staged."""
         if not isinstance(self._review, StagedReview) or not path:
             screen.show_note("only staged changes can be applied; these are already written")
             return
@@ -313,7 +313,7 @@ class ReviewDesk:
     async def _comment_on_hunk(
         self, shown: ShownFile, hunk: ReviewedHunk
     ) -> Callable[[], Awaitable[None]] | None:
-        """Asks for a comment on a hunk; an empty text removes the comment."""
+        """Asks the user for a comment on a hunk and stores it; an empty text removes the comment."""
         old = next((one for one in self._review.decisions.remarks if one.key == hunk.key), None)
         place = f"{shown.file.path}:{hunk.first_line}" if hunk.first_line else shown.file.path
         text = await self._ask(TextEditScreen(f"Comment on {place}", prefill=old.text if old else ""))
@@ -364,7 +364,8 @@ class ReviewDesk:
             screen.show_note("edited: same as before the change")
 
     async def _recompute_changes(self, screen: ReviewScreen, path: str, line: int) -> str:
-        """Computes the changes again after an edit, and returns the hunk that the line belongs to now."""
+        """Computes the changes again after an edit, shows the file, and returns the key of the hunk that now has the
+        edited line."""
         screen.show_view(msgspec.structs.replace(await self._load_view(), first_file=path))
         file = await self._comparison.read_file(path)
         hunks = file.hunks if file is not None else ()
@@ -376,7 +377,7 @@ class ReviewDesk:
         return key
 
     async def _go_to_next_undecided(self, screen: ReviewScreen, path: str, block_id: str) -> None:
-        """Moves to the next undecided hunk, of this file or another one."""
+        """Moves the cursor to the next undecided hunk, in this file or another one."""
         changes, shown = self._comparison.changes, self._shown_file
         file = await asyncio.to_thread(changes.file, path) if changes is not None else None
         if file is None or shown is None:
@@ -399,13 +400,13 @@ class ReviewDesk:
             screen.show_note("all hunks are decided")
 
     async def _update_progress(self, screen: ReviewScreen) -> None:
-        """Updates how much of each file is decided."""
+        """Updates in the file list how many hunks of each file are decided."""
         if self._comparison.changes is not None:
             files = await self._comparison.file_rows(counts_decided=bool(self._undoable_decisions))
             screen.show_view(msgspec.structs.replace(screen.view, files=files, first_file=""), is_new=False)
 
     async def _undo_decision(self, screen: ReviewScreen, path: str, block_id: str) -> None:
-        """Undoes the review decision about the hunk at the cursor, else the last decision."""
+        """Undoes the decision about the hunk at the cursor; if there is none, the last decision."""
         changes, decided = self._comparison.changes, self._review.decisions
         last = next(
             (

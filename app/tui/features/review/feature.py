@@ -1,4 +1,4 @@
-"""Reviewing file changes: the commands `/review-changes` and `/diff`, and their key."""
+"""The feature for reviewing file changes: the commands `/review-changes` and `/diff`, and their key."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

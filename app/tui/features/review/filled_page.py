@@ -1,5 +1,5 @@
-"""Fills the page of the review desk: below the selected file the next ones, as much of them as fits, and more unchanged
-lines around the hunks where rows are left."""
+"""Decides how much of several files fills one page of the review desk: below the selected file the next ones, and more
+unchanged lines around the hunks where rows are left."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -15,7 +15,8 @@ CountRows = Callable[[Sequence[Block]], int]
 
 
 class FilledPage(msgspec.Struct, frozen=True, kw_only=True):
-    """The blocks of the selected file, and those of the files below it, each with its path."""
+    """The content of a page of the review desk: the blocks of the selected file, and those of the files below it, each
+    with its path."""
 
     blocks: Sequence[Block]
     following: Sequence[tuple[str, Block]] = ()
@@ -28,7 +29,8 @@ class FilledPage(msgspec.Struct, frozen=True, kw_only=True):
 def fill_page(
     files: Sequence[ShownFile], decided: Decisions, *, page_rows: int, count_rows: CountRows
 ) -> FilledPage:
-    """Returns a page with the first file whole and what fits of the others. `count_rows`: the rows that blocks take."""
+    """Returns a page of the review desk with the first file whole and as much of the others as fits. `count_rows`:
+    returns the rows that blocks take."""
 
     def page(context: int, lines: int, selected_context: int = 0) -> FilledPage:
         """`lines`: the most lines of the last file below the selected one."""
@@ -60,5 +62,6 @@ def fill_page(
 
 
 def _last_that_fits(contexts: Sequence[int], page_rows: int, rows: Callable[[int], int]) -> int:
-    """Returns the widest context with which the page is not too long."""
+    """Returns the largest number of unchanged lines around hunks with which the page still fits; the first of
+    `contexts` if none does."""
     return contexts[max(0, bisect_right(contexts, page_rows, key=rows) - 1)]

@@ -19,7 +19,7 @@ FOLD_BLOCK_ID = "fold"
 
 
 class ShownFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file on the review desk, with its hunks, their conflicts, and the reason if it is folded."""
+    """A file as the review desk shows it: its hunks, conflicts, and the reason if it is folded."""
 
     file: ReviewedFile
     conflicts: Mapping[str, str]
@@ -36,7 +36,7 @@ class ShownFile(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset(hunk.key for hunk in self.hunks)
 
     def hunks_of_block(self, block_id: str) -> tuple[ReviewedHunk, ...]:
-        """Returns the hunks that a transcript block shows."""
+        """Returns the hunks that a block of the review desk shows: one, or all of a folded file."""
         return (
             self.hunks
             if block_id == FOLD_BLOCK_ID
@@ -51,7 +51,8 @@ def is_decided(
 
 
 def file_blocks(shown: ShownFile, decided: Decisions, *, context: int = DIFF_CONTEXT_LINES) -> list[Block]:
-    """Returns the blocks of the selected file, with up to `context` unchanged lines around each hunk."""
+    """Returns the blocks of the file selected on the review desk, with up to `context` unchanged lines around each
+    hunk."""
     if shown.fold_reason:
         return [_folded_file_block(shown, decided.kept)]
     patches = shown.file.patches_with_context(context) if context > DIFF_CONTEXT_LINES else {}
@@ -70,7 +71,7 @@ def following_file_blocks(
     shown: ShownFile, decided: Decisions, lines: int, *, context: int = DIFF_CONTEXT_LINES
 ) -> list[Block]:
     """Returns the first blocks of a file below the selected one, with at most `lines` lines of its hunks. The first
-    block begins with the path."""
+    block is titled with the path."""
     path, is_first = shown.file.path, True
     blocks: list[Block] = []
     for block in file_blocks(shown, decided, context=context):
@@ -88,7 +89,8 @@ def following_file_blocks(
 
 
 def _cut_part(part: CardPart, lines: int) -> CardPart:
-    """Cuts a diff to its first lines, because no more of it is visible."""
+    """Returns a part of a card with its diff cut to the first `lines` lines, because no more is visible; other parts
+    are unchanged."""
     if not isinstance(part, DiffBlock):
         return part
     return msgspec.structs.replace(part, diff="\n".join(part.diff.split("\n", lines + 1)[: lines + 1]))
@@ -164,7 +166,7 @@ def _folded_file_block(shown: ShownFile, kept: frozenset[str]) -> CustomBlock:
 
 
 def no_content_note(difference: FileDifference, why: str) -> NoteBlock:
-    """Returns a note for a changed file whose content cannot be shown."""
+    """Returns a note for a changed file whose content the review desk cannot show."""
     words = " · ".join(word for word in (difference.deed, difference.why, difference.changed_by) if word)
     return NoteBlock(
         id="nothing",

@@ -1,4 +1,4 @@
-"""The review desk: changes of a prompt, the session or since a commit, decided hunk by hunk."""
+"""The page that opens the review desk: changes of a prompt, of the session or since a commit, decided hunk by hunk."""
 
 import msgspec
 
@@ -36,17 +36,16 @@ class ReviewPage(msgspec.Struct, frozen=True):
         await self._run_desk(self._make_desk(self.session.review, scope))
 
     async def open_staged(self, staged: StagedAction, question: DeskQuestion | None = None) -> None:
-        """Opens staged changes, of which hunks can be left out before the rest is applied."""
+        """Opens staged changes on the review desk, where hunks can be left out before the rest is applied."""
         review = StagedReview(self.session.review, self.session.tools.workspace, self.session.pending, staged)
         await self._run_desk(self._make_desk(review, STAGED_SCOPE, question))
 
     def review_of_approval(self, approval: Approval) -> ProposedReview:
-        """Returns a review of a call that waits for an answer."""
+        """Returns the review of a call that waits for approval: its files as they would become."""
         return ProposedReview(self.session.previews.proposed_files, approval)
 
     async def open_proposed(self, review: ProposedReview, question: DeskQuestion) -> None:
-        """Opens the change of a call that waits for approval on the review desk, where it can be
-        answered."""
+        """Opens the change of a call that waits for approval on the review desk, where the question can be answered."""
         await self._make_desk(review, PROPOSED_SCOPE, question).open()
 
     def _make_desk(
@@ -66,7 +65,7 @@ class ReviewPage(msgspec.Struct, frozen=True):
             await self.send_comments(is_sending=desk.is_sending)
 
     async def send_comments(self, *, is_sending: bool) -> None:
-        """Asks whether the review comments are sent, kept or deleted."""
+        """Asks whether the comments written on the review desk are sent to the agent, kept or deleted."""
         review = self.session.review
         remarks, text = review.decisions.remarks, review.message()
         count = "1 comment" if len(remarks) == 1 else f"{len(remarks)} comments"

@@ -1,4 +1,4 @@
-"""What the review desk shows besides the hunks: the changed files as rows of a list, the title, and the key hints."""
+"""The texts of the review desk besides the hunks: the changed files as rows of a list, the title, and the key hints."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ _PROGRESS_HEAD = "done"
 
 
 class FileRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A changed file as a row of the list."""
+    """A changed file in the list of the review desk: its kind of change, counts of lines, and how much is decided."""
 
     path: str
     change: str
@@ -39,7 +39,8 @@ class FileRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReviewView(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of the review desk: the changed files, and what they are compared with."""
+    """The content of the review desk: its title, the changed files, and the answers if it shows what a question is
+    about."""
 
     title: str
     files: tuple[FileRow, ...]
@@ -90,7 +91,7 @@ _ACTIONS_WITHOUT_FILES = {"app.review.scope", "app.review.older/app.review.newer
 
 
 def key_hints(view: ReviewView) -> list[KeyHint]:
-    """Returns the key hints; those for a file only if there is one."""
+    """Returns the key hints of the review desk; those for a file only if there is one."""
     hints = [
         hint
         for hint in HINTS
@@ -112,12 +113,13 @@ def key_hints(view: ReviewView) -> list[KeyHint]:
 
 
 def fitted_title(view: ReviewView, note: str, width: int) -> str:
-    """Returns the title, shortened so that the note has room."""
+    """Returns the review desk's title, cut so that the note beside it has room."""
     return cut_end_to_fit(view.title, max(24, width - cells(note) - 10))
 
 
 class _Columns(msgspec.Struct, frozen=True, kw_only=True):
-    """The cells of the columns behind the path; 0 for a column that is empty in every row."""
+    """The widths in cells of the columns after the path in the list of files; 0 for a column that is empty in every
+    row."""
 
     progress: int
     change: int
@@ -147,7 +149,7 @@ def _columns_of(view: ReviewView, width: int) -> _Columns:
 
 
 def list_heads(view: ReviewView, width: int) -> ListRow | None:
-    """Returns the heads of the list's columns; None for a single file, which needs none."""
+    """Returns the column heads for the review desk's list of files; None for a single file, which needs none."""
     if len(view.files) < 2:
         return None
     columns = _columns_of(view, width)
@@ -166,8 +168,8 @@ def list_heads(view: ReviewView, width: int) -> ListRow | None:
 
 
 def list_rows(view: ReviewView, width: int) -> list[ListRow]:
-    """Returns the list's rows with aligned columns: how much is decided, what happened to the file, lines added, lines
-    removed, and on wide pages both as a bar."""
+    """Returns the rows of the review desk's list of files with aligned columns: how much is decided, the kind of
+    change, lines added and removed, and on wide pages both as a bar."""
     columns = _columns_of(view, width)
     return [_list_row(file, columns) for file in view.files]
 
@@ -187,7 +189,8 @@ def _detail(file: FileRow) -> str:
 
 
 def _bar(file: FileRow, columns: _Columns) -> list[Badge]:
-    """Returns the parts of a bar whose length is the share of the changed lines in those of the largest file."""
+    """Returns the badges that draw a file's bar: as long as its changed lines are in proportion to the file with the
+    most."""
     scale = columns.bar / columns.most_lines
     added, removed = (
         max(1, round(lines * scale)) if lines else 0 for lines in (file.added_lines, file.removed_lines)

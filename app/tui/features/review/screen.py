@@ -44,7 +44,7 @@ ReviewAction = Literal[
 
 
 class HunkKeyboard(BlockKeyboard):
-    """The keys of the review desk: paging continues into the next file, and the cursor is always on a
+    """The keys for the hunks on the review desk: paging continues into the next file, and the cursor is always on a
     hunk."""
 
     @property
@@ -52,13 +52,13 @@ class HunkKeyboard(BlockKeyboard):
         return self.column.find(self.cursor) or self.column.items[0]
 
     def remember_hunk(self) -> None:
-        """Remembers the hunk under the cursor."""
+        """Does nothing: on the review desk the cursor is always on a hunk."""
 
     def end(self) -> None:
-        """Leaves the focus mode, but keeps the cursor on its hunk, as when a search takes the keyboard."""
+        """Does nothing, so that the cursor stays on its hunk when the keyboard goes elsewhere, such as to a search."""
 
     def go_to(self, block_id: str) -> None:
-        """Moves the cursor to a hunk and shows it from its beginning if it is not visible as a whole."""
+        """Moves the cursor to a hunk and scrolls to its beginning if it is not visible as a whole."""
         index = self.column.index_of(block_id)
         if index is None:
             return
@@ -82,13 +82,13 @@ class HunkKeyboard(BlockKeyboard):
 
 
 class ReviewScreen(SearchableScreen):
-    """The review screen: a list of changed files, and the hunks of the selected file."""
+    """The screen of the review desk: a list of changed files, and below it the hunks of the selected file."""
 
     AUTO_FOCUS: ClassVar[str | None] = "Transcript"
 
     class ActionRequested(ScreenRequest["ReviewScreen"]):
-        """The user wants another file or comparison, a decision about a hunk, an editor or a copy. `path`:
-        the current file, `hunk`: the id of the block at the cursor; both may be empty."""
+        """Message: the user wants another file or comparison, a decision about a hunk, an editor or a copy. `path`: the
+        current file, `hunk`: the id of the block at the cursor; both may be empty."""
 
         def __init__(self, screen: "ReviewScreen", action: ReviewAction, path: str, hunk: str) -> None:
             super().__init__(screen)
@@ -120,19 +120,19 @@ class ReviewScreen(SearchableScreen):
 
     @property
     def hunk(self) -> str:
-        """The id of the block at the cursor; empty if another file's blocks are shown."""
+        """The id of the hunk's block at the cursor; empty if another file's blocks are shown."""
         cursor = self._keyboard.cursor
         return cursor if self._shown_path == self.path and cursor not in self._following else ""
 
     @property
     def end_of_file(self) -> int:
-        """The rows of the selected file."""
+        """The number of rows that the selected file's hunks take."""
         heights, count = self.transcript.column.heights, len(self._hunks)
         return heights.top_of_block(count) if self._following and count else heights.total
 
     @property
     def page_rows(self) -> int:
-        """The rows for hunks that are visible at once; 0 before the screen is laid out."""
+        """The number of visible rows for hunks; 0 before the screen is laid out."""
         return self.transcript.viewport.height if self.transcript.column.width > 0 else 0
 
     def count_rows(self, blocks: Sequence[Block]) -> int:
@@ -148,8 +148,8 @@ class ReviewScreen(SearchableScreen):
 
     @property
     def line(self) -> int:
-        """The first visible line of the current hunk, as a line number of the new file; 0: its first
-        changed line."""
+        """The line of the new file that the first visible row of the current hunk shows; 0 if the hunk is shown from
+        its beginning."""
         rows = self.transcript.viewport.rows
         if rows and rows[0].item.block.id == self._keyboard.cursor:
             shown = ((row.leaf, row.row) for row in rows if self.transcript.viewport.top > 1)
@@ -163,7 +163,7 @@ class ReviewScreen(SearchableScreen):
         return keyboard
 
     def show_view(self, view: ReviewView, *, is_new: bool = True) -> None:
-        """Shows another comparison, or newer figures of the same; the cursor stays on its file."""
+        """Shows another comparison on the review desk, or newer figures of the same; the cursor stays on its file."""
         keep, self.view = view.first_file or self.path, view
         self.files.empty_text, self.files.title_cells = view.empty_text, title_cells(view)
         self._show_rows(keep)
@@ -186,8 +186,8 @@ class ReviewScreen(SearchableScreen):
         *,
         following: Sequence[tuple[str, Block]] = (),
     ) -> None:
-        """Shows a file's hunks with the cursor on one, and below them blocks of other files, each with its path. Does
-        nothing if another file is selected by now."""
+        """Shows a file's hunks with the cursor on one, and below them blocks of the next files, each with its path.
+        Does nothing if another file is selected by now."""
         if path != self.path:
             return
         ids = tuple(block.id for block in blocks)
@@ -209,7 +209,7 @@ class ReviewScreen(SearchableScreen):
         self._announce_hunk()
 
     def move_to_block(self, block_id: str) -> None:
-        """Moves the cursor to a block, or to the file that it belongs to."""
+        """Moves the cursor to a hunk's block; for a block of a file below, selects that file."""
         if block_id in self._following:
             self.go_to_file(self._following[block_id])
         else:
@@ -239,7 +239,7 @@ class ReviewScreen(SearchableScreen):
             self.step_file(delta)
 
     def step_file(self, delta: int) -> None:
-        """Moves to the next or previous file."""
+        """Selects the next or previous file of the review."""
         at = self.files.index + delta
         if 0 <= at < len(self.view.files):
             self.files.move_to(at)
@@ -286,12 +286,12 @@ class ReviewScreen(SearchableScreen):
         self.call_after_refresh(self._fill_again)
 
     def _fill_again(self) -> None:
-        """Asks for the file again, because more or fewer rows are visible now."""
+        """Requests the selected file again, because more or fewer rows are visible now."""
         if self._shown_path == self.path and self._shown_path:
             self.request_action("file")
 
     def _show_rows(self, keep: str) -> None:
-        """Shows the files with the columns for which there is room; the cursor goes to the file `keep`."""
+        """Shows the list of files with the columns for which there is room; the cursor goes to the file `keep`."""
         width = self.app.size.width
         self.files.column_heads = list_heads(self.view, width)
         self.files.show_rows([MatchedRow(row) for row in list_rows(self.view, width)], keep=keep)
@@ -347,7 +347,7 @@ class ReviewQuestionScreen(ReviewScreen):
     ]
 
     def __init__(self, view: ReviewView, answer: Callable[[ReviewAnswer], str | None]) -> None:
-        """`answer` returns None if the question is answered, else what the person should know."""
+        """Creates the screen. `answer` returns None if it answered the question, else a text that tells why not."""
         super().__init__(view)
         self._answer = answer
 
@@ -424,7 +424,7 @@ KEYS: KeyTable[ReviewScreen] = KeyTable(
 
 
 class HunksView(BlockView):
-    """Shows the hunks of one file."""
+    """The transcript widget of the review desk that shows the hunks of the selected file and of those below."""
 
     BINDINGS: ClassVar[list[BindingType]] = KEYS.bindings
 
@@ -446,7 +446,7 @@ class HunksView(BlockView):
 
 
 class ClickableHints(KeyHints):
-    """Key hints that can be clicked: a click presses the key."""
+    """A line of key hints that can be clicked: a click presses the key."""
 
     def on_click(self, event: events.Click) -> None:
         if (key := self.key_at(event.x)) is not None:

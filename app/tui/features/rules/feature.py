@@ -1,4 +1,4 @@
-"""Rules of a project and of a person, and notes in their context files."""
+"""The feature for the rules of a project and of a person, and for notes in their context files."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

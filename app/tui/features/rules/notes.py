@@ -1,4 +1,4 @@
-"""`# a line` in the editor: adds the line to the user's or the project's memory file."""
+"""Handles a line that begins with `#` in the editor: adds it as a note to the user's or the project's memory file."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -24,8 +24,7 @@ _MAX_SHOWN_LINES = 3
 
 
 class NotesPage(msgspec.Struct, frozen=True):
-    """Saves notes to memory files; they count for later sessions, and for this one from its next
-    request."""
+    """Saves notes to memory files, which every later session reads, and this one from its next request on."""
 
     session: Session
     paths: Callable[[], Paths]
@@ -39,8 +38,8 @@ class NotesPage(msgspec.Struct, frozen=True):
     """Reads the context files again."""
 
     async def save_note(self, text: str) -> str:
-        """Saves the note and returns the outcome: `noted`, `kept` (cancelled, the text stays in the
-        editor) or `send` (it is a prompt)."""
+        """Asks where to save a note and saves it. Returns `noted`, `kept` (cancelled, the text stays in the editor) or
+        `send` (it is a prompt)."""
         line, paths = text[1:].strip(), self.paths()
         files = memory_files(paths)
         rows = [
@@ -70,8 +69,8 @@ class NotesPage(msgspec.Struct, frozen=True):
         return "noted"
 
     async def open(self) -> None:
-        """`/memory`: the files that steer this session, and those that notes go to; Enter opens one in the user's
-        editor."""
+        """Runs `/memory`: lists the context files of this session and the memory files for notes; Enter opens one in
+        the user's editor."""
         paths = self.paths()
         labels = {file.path: file.label for file in memory_files(paths)}
         places = dict.fromkeys((*self.context_files(), *labels))
@@ -103,7 +102,7 @@ def _size_text(place: Path) -> str:
 
 
 def _note_preview(files: tuple[MemoryFile, ...], line: str, paths: Paths) -> PreviewText:
-    """Returns a preview: the ends of both memory files with the new line."""
+    """Returns a preview of a note: the ends of both memory files with the new line."""
     parts: list[PreviewPart] = []
     for file in files:
         parts.append(PreviewPart(text=short_path(file.path, paths.home), is_heading=True))

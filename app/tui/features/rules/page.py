@@ -1,4 +1,5 @@
-"""`/rules`: all rules by what happens to them, with the reason; shadowed rules and problems in rule files."""
+"""The page for `/rules`: all rules for the agent by how they take effect, with the reason; shadowed rules and problems
+in rule files."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,7 +26,7 @@ _GROUP_TITLES: tuple[tuple[RuleActivation, str], ...] = (
 
 
 class RulesPage(msgspec.Struct, frozen=True):
-    """Shows the current rules of a folder and its user."""
+    """Lists the rules that a project and its user give the agent."""
 
     paths: Callable[[], Paths]
     ask: AskOnScreen
@@ -97,7 +98,7 @@ def _rule_row(key: str, rule: Rule, paths: Paths) -> ListRow:
 
 
 def activation_reason(rule: Rule) -> str:
-    """Returns why the rule is in its group."""
+    """Returns a text that says when a rule takes effect: at which conditions, always, or for which files."""
     if rule.conditions:
         how = {"always": "stops the answer", "never": "is added to the tool result"}.get(
             rule.interrupt_mode, "stops the call"

@@ -1,4 +1,4 @@
-"""The screen itself: leaving, scrolling, the current run, queued messages."""
+"""The feature for the screen itself: leaving, scrolling, the current run, queued messages."""
 
 from collections.abc import Sequence
 

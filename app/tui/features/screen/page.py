@@ -1,4 +1,4 @@
-"""Actions of the screen itself: leaving, reloading files, and session commands that have no page."""
+"""The page for actions of the screen itself (leaving, reloading files) and for session commands without a page."""
 
 from typing import Any
 
@@ -33,8 +33,8 @@ class ScreenPage:
         )
 
     def clear_or_leave(self, action: str) -> None:
-        """Copies the selection, clears the editor or leaves. `action`: the action whose key was
-        pressed."""
+        """Copies the selection, clears the editor or leaves bayou, whichever applies first. `action`: the action whose
+        key was pressed."""
         self.stop_or_leave.copy_clear_or_leave(
             self.screen.action_table.key_of(action), self.screen.front_screen()
         )
@@ -60,13 +60,14 @@ class ScreenPage:
                 pass
 
     async def run_session_command(self, name: str, **given: Any) -> Any:
-        """Runs a command of the session by its name."""
+        """Runs the session command with this name and returns its result."""
         from app.engine.commands.command_table import COMMANDS  # noqa: PLC0415  (the first paint needs none)
 
         return await COMMANDS[name](self.screen.session, **given)
 
     async def reload_files(self) -> None:
-        """Reads all files again: settings, extensions, context, prompts, skills and keys."""
+        """Reads all of the user's and the project's files again: settings, extensions, context, prompts, skills and
+        keys."""
         assembled, say = self.screen.assembled, self.screen.show_message
         if (extended := self.screen.connected_extensions()) is not None:
             await extended.reload()

@@ -19,7 +19,8 @@ _NEXT_EXTENT = {
 
 
 class RunActions(msgspec.Struct, frozen=True):
-    """Actions of the keys for the current run."""
+    """The actions of keys that concern the current run: copy the answer, retry, move tools to the background, open
+    blocks."""
 
     session: Session
     presenter: Presenter
@@ -35,15 +36,15 @@ class RunActions(msgspec.Struct, frozen=True):
         self.copy(text, f"answer, {pluralized(len(text.splitlines()), 'line')}")
 
     async def retry_request(self) -> None:
-        """Repeats the request after a failed or stopped answer, which is removed from the context; ends a wait for
-        the next try."""
+        """Sends the request of a failed or stopped answer again, which is removed from the context; during a wait for a
+        retry, sends it now."""
         if self.session.retry_countdown.is_running:
             self.session.retry_countdown.retry_now()
         elif not await self.session.retry():
             self.presenter.add_note("There is nothing to retry.")
 
     def move_to_background(self) -> None:
-        """Moves running tools to the background."""
+        """Moves the running tool calls to the background as jobs; says so if none is running."""
         moved = self.presenter.running_call_ids()
         for call_id in moved:
             self.session.calls.send_to_background(call_id)
@@ -55,8 +56,8 @@ class RunActions(msgspec.Struct, frozen=True):
             self.presenter.add_note("No tool is running.")
 
     def toggle_blocks(self) -> None:
-        """Opens or closes the focused block; without one, all tools: previews, then everything, then
-        one line each."""
+        """Opens or closes the focused block; without one all tool cards, in turn as previews, in full, and as one line
+        each."""
         transcript = self.transcript
         if transcript.has_focus and transcript.keyboard.cursor:
             transcript.toggle(transcript.keyboard.cursor)

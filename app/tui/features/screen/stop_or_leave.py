@@ -1,4 +1,4 @@
-"""Escape, Ctrl+C and Ctrl+D: stop the current activity, clear the editor, and only then leave."""
+"""What Escape, Ctrl+C and Ctrl+D do: stop the current activity, clear the editor, and only then leave."""
 
 import math
 from collections.abc import Callable
@@ -42,8 +42,8 @@ class StopOrLeave(msgspec.Struct):
     _last_escape: float = -math.inf
 
     def stop_activity(self) -> None:
-        """Stops the current activity and returns queued messages to the editor; when idle, a second
-        press runs the action from the settings."""
+        """Stops the current activity and returns queued messages to the editor. When idle, Escape pressed twice runs
+        the action from the settings."""
         session = self.session
         state = session.state
         if state.is_waiting_to_retry:
@@ -93,6 +93,6 @@ class StopOrLeave(msgspec.Struct):
             self._leave_deadline = -math.inf
 
     def leave_if_editor_empty(self) -> None:
-        """Leaves with an empty editor; asks before the agent's work is stopped."""
+        """Leaves bayou if the editor is empty; asks before the agent's work is stopped."""
         if self.editor.model.is_blank:
             (self.confirm_and_quit if self.session.is_running else self.leave_app)()

@@ -1,4 +1,4 @@
-"""Opening other sessions, and actions on the current one."""
+"""The feature for opening other sessions, and for actions on the current one."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

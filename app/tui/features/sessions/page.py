@@ -1,6 +1,5 @@
-"""`/resume`, `/new`, `/fork` and related commands.
-
-The session list with search, renaming, the trash, and a preview."""
+"""The page for `/resume`, `/new`, `/fork` and related commands: the session list with search, renaming, the trash, and
+a preview."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -79,8 +78,8 @@ class SessionsPage(msgspec.Struct):
     _search_task: asyncio.Task[None] | None = None
 
     async def open(self, is_ready: asyncio.Event | None = None) -> None:
-        """Shows the session list. `is_ready`: set when the start is complete; the list opens before,
-        and the choice waits for it."""
+        """Shows the session list and resumes the chosen session. `is_ready`: set when the start is complete; the list
+        opens before, and the choice waits for it."""
         rows = await self._newest_rows()
         is_whole = not rows
         rows = rows or await self._session_rows()
@@ -173,7 +172,7 @@ class SessionsPage(msgspec.Struct):
         return None
 
     async def _run_action(self, screen: SessionsScreen, action: str, row: ListRow | None) -> None:
-        """Runs an action on a row while the list stays open."""
+        """Deletes, restores or renames a session on the user's request while the list stays open."""
         note = ""
         try:
             match action:
@@ -191,7 +190,8 @@ class SessionsPage(msgspec.Struct):
         screen.show_sessions(await self._session_rows(), note)
 
     def _search_texts(self, screen: SessionsScreen, query: str) -> None:
-        """Searches all texts in the background after typing has paused."""
+        """Searches the texts of all sessions in the background after typing has paused, and shows the hits in the
+        list."""
         if self._search_task is not None:
             self._search_task.cancel()
         if len(query.strip()) < 2 or query.startswith("re:"):
@@ -211,15 +211,14 @@ class SessionsPage(msgspec.Struct):
         self._search_task = asyncio.get_running_loop().create_task(look())
 
     async def _newest_rows(self) -> list[SessionRow]:
-        """Returns the newest sessions of this folder, so that the list opens quickly."""
+        """Returns the rows of this folder's newest sessions only, so that the list opens quickly."""
         places = self.places
         return await self._rows_of_summaries(
             await asyncio.to_thread(newest_sessions, places.root, places.cwd)
         )
 
     def _load_when_visible(self, screen: SessionsScreen, is_whole: bool) -> None:
-        """Called when the list is visible: loads the rest of the sessions, or starts indexing their
-        texts."""
+        """Called when the session list is visible: loads the rest of the sessions, or starts indexing their texts."""
         self.first_shown_event.set()
         if is_whole:
             self.index_session_texts()
@@ -292,7 +291,7 @@ class SessionsPage(msgspec.Struct):
         return "renamed" if name.strip() else "name removed"
 
     def _preview(self, row: ListRow) -> PreviewText:
-        """Returns the session's data from the index at once, and reads its last messages in the
+        """Returns a session's facts from the index for the preview at once, and has its last messages read in the
         background."""
         summary = self._summaries.get(row.id)
         if summary is None:
@@ -343,7 +342,7 @@ def _session_facts(summary: SessionSummary, home: Path) -> PreviewText:
 
 
 def _last_message_parts(path: Path) -> list[PreviewPart]:
-    """Returns the last entries of the active branch; none if the file cannot be read."""
+    """Returns the last entries on a session file's current branch for its preview; none if the file cannot be read."""
     try:
         log = SessionLog.open(path, read_only=True)
     except (SessionError, OSError):

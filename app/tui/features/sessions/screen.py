@@ -70,7 +70,7 @@ def _empty_text(own: Mapping[str, str]) -> str:
 
 
 class SessionsScreen(PickerScreen):
-    """The session list; the application provides the sessions and deletes, renames and opens them."""
+    """The session picker; the application provides the sessions and deletes, renames and opens them."""
 
     ACTIONS = (
         PickerAction(
@@ -95,7 +95,7 @@ class SessionsScreen(PickerScreen):
     BELOW_MIN_ROWS = 20
 
     class QueryChanged(ScreenRequest["SessionsScreen"]):
-        """The query changed; the application answers with `show_found`."""
+        """Message: the query of the session list changed; the application answers with `show_found`."""
 
         def __init__(self, screen: "SessionsScreen", query: str) -> None:
             super().__init__(screen)
@@ -127,7 +127,7 @@ class SessionsScreen(PickerScreen):
         )
 
     def show_sessions(self, sessions: Sequence[SessionRow], note: str = "") -> None:
-        """Replaces the rows, for example after a session was renamed, deleted or restored."""
+        """Replaces the rows of the session list, for example after a session was renamed, deleted or restored."""
         self._sessions = tuple(sessions)
         self._refresh_rows(note)
 
@@ -187,8 +187,8 @@ class SessionsScreen(PickerScreen):
         super().on_resize()
 
     def _project_cells(self, shown: Sequence[SessionRow]) -> int:
-        """Returns the width of the column of projects; 0 if all sessions are of this folder, the page is narrow, or
-        excerpts of a search need the room."""
+        """Returns the width in cells of the column of projects; 0 if all sessions are of this folder, the page is
+        narrow, or excerpts of a search need the room."""
         if self.scope == "here" or self._is_narrow or self._excerpts:
             return 0
         return max(
@@ -209,7 +209,8 @@ class SessionsScreen(PickerScreen):
         )
 
     def _list_row(self, one: SessionRow, room: int, *, has_costs: bool) -> ListRow:
-        """`room`: the width of the column of projects."""
+        """Returns the list row of a session: its title, project, first words or the found excerpt, and figures. `room`:
+        the width of the column of projects."""
         said = self._excerpts.get(one.id, "")
         figures = _join_figures(one.messages, one.cost, one.age, has_costs=has_costs)
         project = [Badge(text=_padded(cut_start_to_fit(one.folder, room), room))] if room else []

@@ -1,4 +1,4 @@
-"""Opens another session file. If it cannot simply be opened, the user chooses what to do."""
+"""Opens another session file in the running application. If it cannot simply be opened, the user chooses what to do."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -45,10 +45,9 @@ class SessionOpener(msgspec.Struct, frozen=True):
     home: Path
 
     async def ask_about_started_session(self, locked: SessionLocked | None, left: Path | None) -> bool:
-        """Asks about the session that bayou was started with; returns False if the user declines.
-
-        `locked`: another process writes the session. `left`: the user's folder, if the session belongs to another one.
-        """
+        """Asks how to go on if the session that bayou was started with is locked, belongs to another folder, or its
+        folder is gone; returns False if the user declines. `locked`: another process writes the session. `left`: the
+        user's folder, if the session belongs to another one."""
         session = self.session
         if locked is not None:
             answer = await self._ask_about_lock(locked)
@@ -79,8 +78,8 @@ class SessionOpener(msgspec.Struct, frozen=True):
             await session.branches.open(log, "resume", stays=stays)
 
     async def continue_copy(self, path: Path) -> bool:
-        """Continues with a copy of a session file, on request in the folder that the session belongs
-        to."""
+        """Copies a session file and continues with the copy; asks in which folder if it belongs to another one. Returns
+        False if the user cancels."""
         about = await asyncio.to_thread(self._other_folder, path)
         if about is not None:
             here = self._shorten_path(self.session.cwd)
@@ -108,8 +107,8 @@ class SessionOpener(msgspec.Struct, frozen=True):
         return folder if folder.is_absolute() and is_dir(folder) else None
 
     async def _open_log(self, path: Path) -> tuple[SessionLog, bool] | None:
-        """Opens the log; returns it and whether the session continues in this folder. None if the
-        user cancels."""
+        """Opens a session file, asking the user if it is locked or belongs elsewhere; returns it and whether the
+        session continues in this folder. None if the user cancels."""
         places = self.places
         try:
             log = await asyncio.to_thread(places.open_file, path)

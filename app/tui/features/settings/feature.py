@@ -1,4 +1,4 @@
-"""Settings and themes."""
+"""The feature for settings and themes."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -27,21 +27,21 @@ RETAKE_ACTION = PickerAction(
 
 
 class OwnShellScreen(PickerScreen):
-    """Lists what was taken over from the shell; Enter shows a definition in full."""
+    """A picker of the definitions taken over from the user's shell; Enter shows one in full."""
 
     ACTIONS = (RETAKE_ACTION,)
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 
 
 class OwnShellPage(msgspec.Struct, frozen=True):
-    """Shows the imported shell definitions of one session."""
+    """Shows what commands of one session take over from the user's shell."""
 
     snapshot_source: ShellSnapshotSource
     ask: AskOnScreen
     clock: Callable[[], float] = time.time
 
     def one_line_summary(self) -> str:
-        """Returns a one-line summary for the setting's row."""
+        """Returns a summary of what is taken over from the user's shell, for the setting's row."""
         if not self.snapshot_source.is_wanted:
             return ""
         found = self.snapshot_source.view()

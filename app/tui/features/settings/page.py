@@ -1,4 +1,5 @@
-"""`/settings`: every setting as a row; changes are written to the user's file and take effect at once if possible."""
+"""The page for `/settings`: every setting as a row; changes are written to the user's file and take effect at once if
+possible. Also the page for themes."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -74,7 +75,7 @@ def setting_rows(
 
 
 def display_value(value: Any) -> str:
-    """Formats a value for display and editing: texts plainly, nothing as empty, everything else as JSON."""
+    """Formats a setting's value for display and editing: texts plainly, nothing as empty, everything else as JSON."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -94,7 +95,7 @@ _SECONDS_PER_UNIT: dict[SettingUnit, float] = {"ms": 0.001, "s": 1, "min": 60, "
 
 
 def format_amount(key: SettingKey, value: Any) -> str:
-    """Formats a number as all figures are; empty for a value without a unit."""
+    """Formats a setting's number with its unit as figures are everywhere; empty for a setting without a unit."""
     if not isinstance(value, int | float):
         return ""
     match key.unit:
@@ -113,7 +114,7 @@ def format_amount(key: SettingKey, value: Any) -> str:
 
 
 def parse_typed_value(key: SettingKey, text: str) -> Any:
-    """Parses a typed value: text for text settings, else JSON."""
+    """Parses the value that the user typed for a setting: text for text settings, else JSON."""
     if not text and check_value(key, None) is None:
         return None
     if check_value(key, text) is None:
@@ -125,10 +126,10 @@ def parse_typed_value(key: SettingKey, text: str) -> Any:
 
 
 class SettingDetails(Protocol):
-    """Details of a setting: its effect in one line, and a page."""
+    """The protocol of a page with details of a setting, and of the one-line summary in its row."""
 
     def one_line_summary(self) -> str:
-        """Returns the effect in one line; empty if there is none yet."""
+        """Returns the setting's effect in one line; empty if there is none yet."""
         ...
 
     async def open(self) -> None: ...
@@ -167,7 +168,7 @@ class SettingsPage(msgspec.Struct, frozen=True):
             request.screen.show_settings(self._rows_with_themes())
 
     def _change_setting(self, request: SettingsScreen.Changed) -> None:
-        """Writes one setting, which takes effect at once."""
+        """Writes the value that the user chose for a setting, which takes effect at once, and updates the screen."""
         key = find_key(request.key)
         value = None if request.value is None else parse_typed_value(key, request.value)
         try:
@@ -181,7 +182,8 @@ class SettingsPage(msgspec.Struct, frozen=True):
         self._write_setting(name, value, is_default=value is None)
 
     def _write_setting(self, name: str, value: Any, *, is_default: bool) -> str:
-        """Writes a setting and returns the outcome as text. Raises `SettingRefused`."""
+        """Writes a setting to the user's file, or removes it for the default; returns the outcome as text. Raises
+        `SettingRefused`."""
         if is_default:
             self.effective_settings.reset(name)
             return _OVERRIDDEN_TEXTS.get(

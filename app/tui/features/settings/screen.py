@@ -1,4 +1,4 @@
-"""The settings list: one row per key, edited in place."""
+"""The screen with the list of settings: one row per setting, edited in place."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -81,8 +81,8 @@ class SettingsScreen(PickerScreen):
     ]
 
     class Changed(ScreenRequest["SettingsScreen"]):
-        """The user chose a value; the application saves it and answers with `show_settings`. None
-        restores the default."""
+        """Message: the user chose a value for a setting (None: the default); the application saves it and answers with
+        `show_settings`."""
 
         def __init__(self, screen: "SettingsScreen", key: str, value: str | None) -> None:
             super().__init__(screen)
@@ -90,7 +90,7 @@ class SettingsScreen(PickerScreen):
             self.value = value
 
     class DetailsRequested(ScreenRequest["SettingsScreen"]):
-        """The user opens a setting's details page."""
+        """Message: the user opens a setting's page of details."""
 
         def __init__(self, screen: "SettingsScreen", key: str) -> None:
             super().__init__(screen)
@@ -187,7 +187,7 @@ class SettingsScreen(PickerScreen):
             self.post_message(self.Changed(self, self.setting.id, None))
 
     def adjust_rows(self, shown: list[MatchedRow]) -> list[MatchedRow]:
-        """Removes descriptions from the rows where the pane shows them in full."""
+        """Returns the rows of the settings; without descriptions where the pane shows them in full."""
         if not (self.has_class("beside") or self.has_class("below")):
             return shown
         return [MatchedRow(msgspec.structs.replace(item.row, detail=""), item.matched) for item in shown]

@@ -1,4 +1,4 @@
-"""The side panel: changed files, todos, jobs and the context at the right of the page."""
+"""The feature for the side panel: changed files, todos, jobs and the context at the right of the page."""
 
 from collections.abc import Sequence
 

@@ -40,7 +40,7 @@ _JOB_MARKS: dict[str, tuple[str, SideTone]] = {"running": ("●", "accent"), "do
 
 
 class SidePanelUpdater:
-    """Fills the side panel with the lists of one session."""
+    """Fills the side panel of a wide page with the lists of one session, and decides whether it is shown."""
 
     def __init__(
         self,
@@ -55,8 +55,8 @@ class SidePanelUpdater:
         remembered: ProjectHistory,
         stands_elsewhere: Callable[[bool], None],
     ) -> None:
-        """`tell`: shows a text above the editor for some seconds; `stands_elsewhere`: called with whether
-        the panel shows the context."""
+        """Creates the updater. `tell`: shows a text above the editor for some seconds; `stands_elsewhere`: called with
+        whether the panel shows the context."""
         self._session = session
         self._panel = panel
         self._todo_list = todo_list
@@ -78,7 +78,7 @@ class SidePanelUpdater:
 
     @property
     def is_enabled(self) -> bool:
-        """Whether the side panel is shown as soon as it has content."""
+        """Whether the side panel is shown once it has content: by setting, the user's choice, and the page's width."""
         is_auto = self._choice is None and self._setting == "auto"
         return self._is_shown_by_choice and self._width >= (AUTO_PANEL_WIDTH if is_auto else MIN_PANEL_WIDTH)
 
@@ -137,7 +137,8 @@ class SidePanelUpdater:
             self._show_sections()
 
     def _count_context(self) -> None:
-        """Counts what fills the context, after a run and not during it: it takes some milliseconds."""
+        """Computes what fills the context for the panel. It runs after a run and not during it, because it takes some
+        milliseconds."""
         if self._session.messages:
             from app.engine.context_breakdown import break_down_context  # noqa: PLC0415  (seldom at the start)
 
@@ -169,7 +170,7 @@ class SidePanelUpdater:
             self._spawn(self._compare_files())
 
     async def _compare_files(self) -> None:
-        """Compares the session's files in the background, again if they change meanwhile."""
+        """Computes in the background which files the session changed and shows them; again if they change meanwhile."""
         try:
             while self._is_outdated:
                 self._is_outdated = False

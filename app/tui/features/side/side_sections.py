@@ -40,8 +40,8 @@ _KEYS = (
 
 
 def prompt_section(path: Iterable[Entry]) -> SideSection | None:
-    """Returns the prompts of the conversation with what each changed in files; of a single prompt that is what the
-    session changed, which another section shows."""
+    """Returns the side panel's section with the conversation's prompts and what each changed in files; None if there
+    are none. A single prompt has no counts, because another section shows them."""
     found: list[tuple[str, list[Entry]]] = []
     for entry in path:
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
@@ -77,7 +77,7 @@ def line_figures(added: int, removed: int) -> tuple[tuple[str, SideTone], ...]:
 
 
 def key_section(key_label: KeyLabel) -> SideSection | None:
-    """Returns keys that no other row shows, where there is room for them."""
+    """Returns the side panel's optional section with keys that no other row shows."""
     found = [(key, words) for action, usual, words in _KEYS if (key := key_label(action, usual))]
     width = max((len(key) for key, _ in found), default=0)
     rows = tuple(
@@ -87,7 +87,7 @@ def key_section(key_label: KeyLabel) -> SideSection | None:
 
 
 def file_section(found: "Differences") -> SideSection:
-    """Returns the changed files; their sum only where there are several, because it would repeat the row."""
+    """Returns the side panel's section with the changed files, and their sum if there are several."""
     total = format_changed_files(len(found.files), found.added, found.removed)
     return SideSection(
         title="Changed", note=total if len(found.files) > 1 else "", rows=tuple(map(_file_row, found.files))
@@ -126,7 +126,8 @@ def context_sections(session: Session, breakdown: "ContextBreakdown | None") -> 
 
 
 def _large_results(breakdown: "ContextBreakdown | None") -> list[SideSection]:
-    """Returns the largest results in the context, which can be dropped from it."""
+    """Returns the side panel's section with the largest results in the context, which the user can drop; none if there
+    are none."""
     found = breakdown.large_results if breakdown is not None else ()
     rows = tuple(
         SideRow(text=one.title, tone="muted", figures=((tokens(one.tokens), "text"),))
@@ -137,7 +138,7 @@ def _large_results(breakdown: "ContextBreakdown | None") -> list[SideSection]:
 
 
 def usage_sections(session: Session) -> list[SideSection]:
-    """Returns what the session used: the agent's time, the cost, and the tokens."""
+    """Returns the side panel's sections for what the session used: the agent's time, the cost, and the tokens."""
     stats = session.stats
     usage = stats.usage
     prompt_tokens = usage.input + usage.cache_read + usage.cache_write
@@ -175,7 +176,7 @@ def todo_section(session: Session) -> SideSection | None:
 
 
 def job_section(jobs: Iterable[BackgroundJob], helpers: "Sequence[HelperRun]") -> SideSection | None:
-    """Returns the jobs that are no helpers."""
+    """Returns the side panel's section with the background jobs that are no helpers; None if there are none."""
     of_helpers = {helper.job_id for helper in helpers}
     return _work_section("Jobs", [(job.title, job.state, job.id) for job in jobs if job.id not in of_helpers])
 
@@ -187,7 +188,8 @@ def helper_section(helpers: "Iterable[HelperRun]") -> SideSection | None:
 
 
 def _work_section(title: str, work: Sequence[tuple[str, str, str]]) -> SideSection | None:
-    """Returns what works beside the agent, the newest first: its name, its state and its id."""
+    """Returns a side panel's section of helpers or jobs, the newest first, each with name, state and id; None if there
+    are none."""
     rows: list[SideRow] = []
     for name, state, id in work:
         mark, tone = _STATE_MARKS.get(state, ("✗", "error"))

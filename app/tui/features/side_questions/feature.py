@@ -1,4 +1,4 @@
-"""`/btw` and `/handoff`."""
+"""The feature for side questions (`/btw`) and handoffs to a new session (`/handoff`)."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

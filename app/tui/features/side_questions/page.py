@@ -1,5 +1,5 @@
-"""`/btw` asks a side question without interrupting the run; `/handoff` starts a new session with the context its goal
-needs."""
+"""The page for `/btw`, which asks a side question without interrupting the run, and for `/handoff`, which starts a new
+session with the context that its goal needs."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -44,7 +44,7 @@ class SideQuestionsPage:
         self._show_message = say
 
     async def ask(self, question: str) -> None:
-        """Shows the answer while it streams; closing it cancels the request."""
+        """Asks the model a side question and shows the answer while it streams; closing it cancels the request."""
         if not question:
             self._show_message("Usage: /btw QUESTION. It is answered without interrupting the run.")
             return
@@ -55,7 +55,8 @@ class SideQuestionsPage:
             answer.task.cancel()
 
     async def start_handoff(self, goal: str) -> None:
-        """Drafts the handoff, lets the user edit it, and starts the new session after confirmation."""
+        """Has the model draft a handoff for a goal, lets the user edit it, and starts a new session with it after
+        confirmation."""
         if not goal:
             self._show_message("Usage: /handoff GOAL of the new session.")
             return

@@ -1,4 +1,4 @@
-"""The list of todos, and plan mode."""
+"""The feature for the list of todos and for plan mode."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING

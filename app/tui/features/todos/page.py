@@ -1,5 +1,5 @@
-"""`/todos` edits the todo list: Enter saves all changes at once and informs the agent. `/plan`
-switches plan mode and shows the plan."""
+"""The page for `/todos`, which edits the todo list (Enter saves all changes at once and informs the agent), and for
+`/plan`, which switches plan mode and shows the plan."""
 
 import asyncio
 import time
@@ -30,7 +30,7 @@ from widgets.transcript.blocks import NoteKind, Prose, ReplyBlock
 
 
 class TodosScreen(PickerScreen):
-    """The editable todo list; each key sends a request, and the application answers with `show_rows`."""
+    """The screen to edit the todo list; each key sends a request, and the application answers with `show_rows`."""
 
     IS_SEARCHED: ClassVar[bool] = False  # single letters are keys here
     IS_COUNTED: ClassVar[bool] = False
@@ -119,7 +119,7 @@ class TodosPage:
         screen.show_rows(_todo_rows(self._draft), current=current, note=note or _progress_text(self._draft))
 
     async def _add_item(self, item: TodoItem | None) -> None:
-        """Adds an item to the phase of the current row."""
+        """Asks for the text of a todo item and adds it to the phase of the current row."""
         text: str | None = await self._ask(InputScreen("Add an item", placeholder="text of the item"))
         if text and text.strip():
             phase = next((one.name for one in self._draft if item in one.tasks), None)
@@ -178,7 +178,7 @@ _POLL_SECONDS = 0.2
 
 
 class PlanScreen(SheetScreen[PlanAnswer | None]):
-    """Shows a proposed plan, to accept it or to request changes."""
+    """The screen that shows a plan proposed by the agent, to accept it, edit it or request changes."""
 
     AUTO_FOCUS: ClassVar[str | None] = ""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -224,7 +224,7 @@ class PlanScreen(SheetScreen[PlanAnswer | None]):
         self._input_guard.update_armed(self._clock())
 
     def on_key(self, event: events.Key) -> None:
-        """Ignores a key that was meant for the editor."""
+        """Ignores a key that came so early that it was meant for the editor."""
         now = self._clock()
         self._input_guard.note_key(now)
         if event.is_printable and not (self._input_guard.was_armed and event.key in self.active_bindings):
@@ -264,7 +264,7 @@ class PlansPage(msgspec.Struct, frozen=True):
             await self.session.prompt(prompt)
 
     async def show_proposed_plan(self, event: QuestionAsked) -> None:
-        """Shows a plan that the agent proposes until it is answered, here or by another client."""
+        """Shows a plan that the agent proposes until it is answered, on the screen or by another client."""
         plan, answer = event.plan, event.answer
         if plan is None or answer is None:
             return

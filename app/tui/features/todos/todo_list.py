@@ -36,7 +36,7 @@ class TodoRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TodoHeading(msgspec.Struct, frozen=True, kw_only=True):
-    """The heading: the current phase and the progress of the whole list."""
+    """The heading of the todo list above the editor: the current phase and the progress of the whole list."""
 
     phase: str = ""
     closed_items: int = 0
@@ -59,7 +59,7 @@ class TodoView(Widget):
     DEFAULT_CSS = "TodoView { height: 0; }"
 
     def __init__(self, hint: Callable[[], str]) -> None:
-        """`hint`: names the key that folds the list."""
+        """Creates an empty list. `hint`: returns the key that folds the list."""
         super().__init__(id="todos")
         self.hint = hint
         self.heading = TodoHeading()
@@ -125,7 +125,8 @@ class TodoView(Widget):
         return line.strip()
 
     def _visible_items(self) -> Sequence[TodoRow]:
-        """Returns the visible items: the current one, one closed item before it, and those after it."""
+        """Returns the items of the phase that have room: the item before the current one, the current one, and those
+        after it."""
         room = MAX_ROWS - 1
         if len(self.rows) <= room:
             return self.rows
@@ -136,7 +137,7 @@ class TodoView(Widget):
 
 
 class TodoListUpdater:
-    """Updates the todo view of one session."""
+    """Updates the todo list above the editor from one session."""
 
     def __init__(self, session: Session, hint: Callable[[], str]) -> None:
         self._session = session
@@ -165,7 +166,8 @@ class TodoListUpdater:
 
 
 def current_phase(phases: Phases) -> TodoPhase | None:
-    """Returns the phase of the current item, else the first with an open item, else the last."""
+    """Returns the todo list's phase with the current item, else the first with an open item, else the last with items;
+    None if there is none."""
     current = current_item(phases)
     holding = (phase for phase in phases if current is not None and current in phase.tasks)
     open_ones = (phase for phase in phases if any(item.is_open for item in phase.tasks))

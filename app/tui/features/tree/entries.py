@@ -1,4 +1,4 @@
-"""Converts a session's entries for the session tree: kind, text, and what a branch did."""
+"""Converts a session's entries to those of the session tree: kind, text, and what a branch did."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol, assert_never
@@ -81,15 +81,15 @@ _TONE_BY_TOOL_KIND: dict[ToolKind, Tone] = {
 
 
 class ToolFacts(Protocol):
-    """What the tree asks about calls: the toolbox of the session."""
+    """The protocol for what the session tree must know of tools: the files of a call and the kind of a tool."""
 
     def files_of_call(self, call: ToolCall) -> CallFiles: ...
     def kind_of_tool(self, name: str) -> ToolKind: ...
 
 
 class TreeEntries:
-    """Provides the tree's entries of one session. A large tree opens with its structure; texts are
-    created for visible entries."""
+    """Provides the session tree's entries of one session. A large tree opens with its structure; texts are made for
+    visible entries."""
 
     def __init__(self, log: SessionLog, tools: ToolFacts) -> None:
         self._log = log
@@ -98,7 +98,7 @@ class TreeEntries:
         """The entries of the current branch, computed on first use."""
 
     def entries_without_texts(self) -> list[TreeEntry]:
-        """Returns the entries without texts: parent, kind and label."""
+        """Returns all entries of the session tree without their texts: parent, kind and label."""
         labels = self._log.labels
         found: list[TreeEntry] = []
         for entry in self._log.entries:
@@ -115,7 +115,7 @@ class TreeEntries:
         return found
 
     def describe_entry(self, bare: TreeEntry) -> TreeEntry:
-        """Returns the entry with its text, time, and what the branch did there."""
+        """Returns an entry of the session tree with its text, its time, and what its branch did."""
         entry = self._log.entry(bare.id)
         message = entry.message if isinstance(entry, MessageEntry) else None
         tool = message.tool_name if isinstance(message, ToolResultMessage) else ""
@@ -133,8 +133,8 @@ class TreeEntries:
         )
 
     def preview(self, entry_id: str) -> PreviewText:
-        """Returns the exchange that an entry belongs to: its prompt, what was done, and the answers. Of a result and
-        other entries, their whole text comes first."""
+        """Returns a preview of an entry with the exchange that it belongs to: the prompt, what was done, and the
+        answers. For entries that are neither prompt nor answer, their whole text comes first."""
         entry = self._log.entry(entry_id)
         exchange = self._exchange_of(entry)
         kind = entry_kind(entry)
@@ -154,8 +154,8 @@ class TreeEntries:
         return PreviewText(title=entry_heading(entry), parts=(own, *above))
 
     def _exchange_of(self, entry: Entry) -> list[Entry]:
-        """Returns the entries from the prompt above an entry, or from itself, to the next prompt; none where there is
-        no prompt above."""
+        """Returns the session entries of the exchange that an entry belongs to: from the prompt at or above it to the
+        next prompt; none if there is no prompt above."""
         found = [entry]
         while not _is_prompt(found[-1]):
             parent = found[-1].parent_id
@@ -165,7 +165,7 @@ class TreeEntries:
         return [*reversed(found), *self._entries_until_next_prompt(entry)]
 
     def _parts_of_exchange(self, exchange: Sequence[Entry]) -> Iterator[PreviewPart]:
-        """Yields prompts and answers with their headings, and a line for each call."""
+        """Yields the preview paragraphs of an exchange: prompts and answers with headings, and a line for each call."""
         was_call, calls = False, 0
         for entry in exchange:
             message = entry.message if isinstance(entry, MessageEntry) else None
@@ -199,7 +199,7 @@ class TreeEntries:
         )
 
     def _entry_badges(self, entry: Entry) -> tuple[Badge, ...]:
-        """Returns badges for a model change, changed files, cost and compactions."""
+        """Returns the badges of an entry in the session tree: a change of model, changed files, cost, a compaction."""
         if isinstance(entry, CompactionEntry):
             return (Badge(text=f"compacted {tokens(entry.tokens_before)} tokens", tone="warning"),)
         if isinstance(entry, BranchSummaryEntry):
@@ -236,8 +236,8 @@ class TreeEntries:
             below = self._log.children(entry.id)
 
     def _changed_files_text(self, entry: Entry, message: ToolResultMessage) -> str:
-        """Returns what a call changed in files: recorded after its result, or in older sessions
-        derived from its arguments."""
+        """Returns the files that a tool call changed, as text: as recorded after its result, in older sessions as its
+        arguments say."""
         behind = with_tool_results([entry], self._log.children)[1:]
         files = files_of(behind[0]) if behind else None
         if files is not None:
@@ -249,8 +249,8 @@ class TreeEntries:
         return _file_names_text(self._tools.files_of_call(call).writes) if call is not None else ""
 
     def _call_text(self, entry: Entry) -> str:
-        """Returns the argument of a tool result's call, because the result's text rarely says what it
-        belongs to."""
+        """Returns the line for a tool result or a user's command: the call's argument or the command, and the start of
+        the output. Empty for other entries."""
         message = entry.message if isinstance(entry, MessageEntry) else None
         if isinstance(message, ToolResultMessage):
             outcome = "failed: " if message.is_error else ""
@@ -260,19 +260,18 @@ class TreeEntries:
         return ""
 
     def _argument(self, entry: Entry, result: ToolResultMessage) -> str:
-        """Returns the first text among the arguments of a result's call; empty if there is none."""
+        """Returns the first text among the arguments of the call that a result belongs to; empty if there is none."""
         call = self._find_call(entry, result)
         words = (value for value in call.arguments.values() if isinstance(value, str)) if call else iter(())
         return one_line(next(words, ""), 60)
 
     def _find_call(self, entry: Entry, result: ToolResultMessage) -> ToolCall | None:
-        """Returns the call that a result belongs to."""
+        """Returns the tool call that a result belongs to, from the answers above it; None if it is not found."""
         calls = (call for answer in self._answers_above(entry) for call in answer.tool_calls)
         return next((call for call in calls if call.id == result.tool_call_id), None)
 
     def _answers_above(self, entry: Entry) -> Iterator[AssistantMessage]:
-        """Yields the answers above an entry, nearest first; the call is nearly always in the first or
-        second."""
+        """Yields the model's answers above an entry, nearest first."""
         parent = entry.parent_id
         while parent is not None and parent in self._log:
             above = self._log.entry(parent)
@@ -282,12 +281,12 @@ class TreeEntries:
 
 
 def _file_names_text(paths: Sequence[str]) -> str:
-    """Returns the file's name, or the number of files if there are several."""
+    """Returns the name of a single changed file, or the number of files if there are several."""
     return format_changed_files(len(paths), 0, 0) if len(paths) > 1 else "".join(paths).rpartition("/")[2]
 
 
 def changed_paths(entries: Iterable[Entry], files_of_call: Callable[[ToolCall], CallFiles]) -> list[str]:
-    """Returns the changed paths: recorded after the results, or in older sessions taken from the tool
+    """Returns the paths that the entries changed: recorded after the results, or in older sessions taken from the tool
     calls."""
     entries = list(entries)
     recorded = [files for entry in entries if (files := files_of(entry)) is not None]
@@ -335,7 +334,7 @@ def full_entry_text(entry: Entry) -> str:
 
 
 def _file_record_text(entry: CustomEntry) -> str:
-    """Returns what an entry records about files; empty for other entries."""
+    """Returns what an entry records about changed or restored files, as text; empty for other entries."""
     files, restored = files_of(entry), restored_of(entry)
     if restored is not None:
         return f"files restored: {restored.total}"
@@ -346,7 +345,7 @@ def _file_record_text(entry: CustomEntry) -> str:
 
 
 def entry_heading(entry: Entry) -> str:
-    """Returns the entry's heading: author and time, and for a result its call."""
+    """Returns the heading of an entry in a preview: author and time, and for a tool result its call."""
     said = _HEADINGS[entry_kind(entry)]
     message = entry.message if isinstance(entry, MessageEntry) else None
     if isinstance(message, AssistantMessage) and message.model:
@@ -369,7 +368,7 @@ def _is_prompt(entry: Entry) -> bool:
 
 
 def _has_only_tool_calls(entry: Entry) -> bool:
-    """Returns whether an answer contains only tool calls."""
+    """Returns whether a model's answer contains only tool calls and no text."""
     if not isinstance(entry, MessageEntry) or not isinstance(entry.message, AssistantMessage):
         return False
     message = entry.message

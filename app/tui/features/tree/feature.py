@@ -1,4 +1,4 @@
-"""The session tree: its command, its keys and the actions on entries."""
+"""The feature for the session tree: its command, its keys and the actions on entries."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The session tree: shows entries and runs the chosen action."""
+"""The page for the session tree: shows the entries and runs the chosen action."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, TypeVar
@@ -55,7 +55,7 @@ WITHOUT_SUMMARY, WITH_SUMMARY, WITH_REQUESTED_SUMMARY = (
 
 
 class TreePage(msgspec.Struct, frozen=True):
-    """Shows and navigates the tree of one session."""
+    """Shows the tree of one session and moves the session to its entries."""
 
     session: Session
     ask: AskOnScreen
@@ -86,8 +86,8 @@ class TreePage(msgspec.Struct, frozen=True):
         await self.ask(screen, on_request=self._handle_request)
 
     async def _handle_request(self, message: TreeScreen.ActionRequested) -> None:
-        """Runs an action requested in the tree; the tree closes only when the session moves to
-        another entry."""
+        """Runs an action requested in the session tree, such as a label, a comparison or a move; the tree closes only
+        when the session moves to another entry."""
         screen, entry_id = message.screen, message.entry_id
         log = self.session.log
         match message.action:
@@ -120,8 +120,7 @@ class TreePage(msgspec.Struct, frozen=True):
                     screen.action_search(action[0] + answer.title)
 
     def _prompt_above(self, entry_id: str) -> str:
-        """Returns the entry itself if it is a prompt, else the prompt above it; empty if there is
-        none."""
+        """Returns the id of the prompt at or above a session entry; empty if there is none."""
         log = self.session.log
         path = log.path_to(entry_id)
         return next((entry.id for entry in reversed(path) if entry_kind(entry) == "user"), "")
@@ -192,8 +191,8 @@ class TreePage(msgspec.Struct, frozen=True):
             self.write_to_editor(arrival.text)
 
     async def _move_to(self, entry_id: str, wish: NavigationOptions) -> NavigationResult | None:
-        """Moves the session to an entry of the tree. A summary that fails is tried again or left out; None
-        if the user stays."""
+        """Moves the session to an entry of the tree. If the summary of the branch fails, the user tries again, goes
+        without it, or stays; None if the user stays."""
         while True:
             try:
                 return await self._hide_progress_after(self.session.branches.go_to(entry_id, wish))
@@ -211,8 +210,8 @@ class TreePage(msgspec.Struct, frozen=True):
                 wish = msgspec.structs.replace(wish, should_summarise=how == TRY_AGAIN)
 
     async def _ask_file_choices(self, entry_id: str) -> Mapping[str, RestoreChoice] | None:
-        """Returns the choice for each file when moving to the entry: empty to leave files alone, None
-        to cancel the move."""
+        """Decides by the setting, or by asking, which files are restored when the session moves to an entry: none if
+        empty, None cancels the move."""
         how = self.settings().undo.on_tree_move
         if how == "keep":
             return {}
@@ -232,7 +231,7 @@ class TreePage(msgspec.Struct, frozen=True):
         return await self.files.choose_files(plan)
 
     def _leaves_messages(self, entry_id: str) -> bool:
-        """Returns whether moving to the entry leaves any messages behind."""
+        """Returns whether a move to the entry leaves any messages behind that could be summarised."""
         log = self.session.log
         if log.leaf_id is None:
             return False
@@ -281,7 +280,7 @@ def _branch_name(branch: Sequence[Entry], log: SessionLog) -> str | None:
 
 
 def _branch_preview(name: str, entries: Sequence[Entry], files: Sequence[str]) -> PreviewText:
-    """Describes a branch from where it parts: the files it changed, then its messages."""
+    """Returns the preview of a branch in a comparison: the files it changed, then its messages, and the cost."""
     messages = [title for entry in entries if (title := entry_title(entry)) is not None]
     cost = sum(
         entry.message.usage.cost.total

@@ -64,7 +64,7 @@ def _empty_text(own: Mapping[str, str]) -> str:
 
 
 class TreeScreen(SheetScreen[None]):
-    """The session tree screen; it posts the requested actions."""
+    """The screen with a session's tree; it posts the actions that the user requests."""
 
     AUTO_FOCUS: ClassVar[str | None] = ""  # single letters are keys until a search starts
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -110,8 +110,8 @@ class TreeScreen(SheetScreen[None]):
     ]
 
     class ActionRequested(ScreenRequest["TreeScreen"]):
-        """Requests an action: go, fork, clone, merge, files, review, label, copy or compare. The application
-        closes the tree if needed."""
+        """Message: the user requests an action on an entry: go, fork, clone, merge, files, review, label, copy or
+        compare. The application closes the tree if needed."""
 
         def __init__(self, screen: "TreeScreen", action: str, entry_id: str, other_id: str = "") -> None:
             super().__init__(screen)
@@ -147,7 +147,7 @@ class TreeScreen(SheetScreen[None]):
         return row.id if row else ""
 
     def show_entries(self, entries: Sequence[TreeEntry], leaf: str | None = None) -> None:
-        """Replaces the entries, for example after a label was set; cursor, filter and folds stay."""
+        """Replaces the entries of the tree, for example after a label was set; cursor, filter and folds stay."""
         self.entry_tree = EntryTree(entries, leaf or self.entry_tree.current_entry_id, self._describe_entry)
         self._apply_filter()
 
@@ -199,7 +199,7 @@ class TreeScreen(SheetScreen[None]):
         self._show_status()
 
     def _nearest_visible_line(self, entry_id: str) -> int:
-        """Returns the position of the entry, or of its nearest visible ancestor; else the first."""
+        """Returns the index of the line with an entry, or with its nearest visible ancestor; 0 if none is visible."""
         places = {line.entry.id: place for place, line in enumerate(self._lines)}
         at: str | None = entry_id
         while at and at not in places:
@@ -316,7 +316,7 @@ class TreeScreen(SheetScreen[None]):
         self._apply_filter()
 
     def action_fold(self) -> None:
-        """Folds the entries below this one; on a folded entry or a leaf, moves to the start of its
+        """Folds the entries below the current one; on a folded entry or one without children, moves to the start of its
         branch."""
         at = self._row_list.index
         if not self._lines:

@@ -1,4 +1,4 @@
-"""Restoring files: the commands and keys for undo and redo."""
+"""The feature for restoring files: the commands and keys for undo and redo."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

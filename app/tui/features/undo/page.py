@@ -1,5 +1,5 @@
-"""`/undo`, `/redo`, and restoring files to any entry of the session tree, with a preview and a choice of
-files."""
+"""The page for `/undo` and `/redo`, and for restoring files to any entry of the session tree, with a preview and a
+choice of files."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ _NOT_A_NUMBER_TEXT = "/undo takes a number of prompts: /undo 3 undoes the last t
 
 
 class FilesPage(msgspec.Struct, frozen=True):
-    """Restores the files of one session."""
+    """Restores the files of one session to an earlier or undone state."""
 
     session: Session
     ask: AskOnScreen
@@ -42,11 +42,11 @@ class FilesPage(msgspec.Struct, frozen=True):
         await self._restore(RedoRestore())
 
     async def restore_to_entry(self, entry_id: str) -> None:
-        """Restores files to their content at an entry; the conversation does not move."""
+        """Restores files to their content at an entry of the session; the conversation does not move."""
         await self._restore(RestoreToEntry(entry_id=entry_id))
 
     async def plan_if_different(self, entry_id: str) -> "RestorePlan | None":
-        """Returns the restore plan for that entry; None if nothing would change or no history is kept."""
+        """Returns the plan to restore files to an entry; None if nothing would change or no history is kept."""
         try:
             plan = await self.session.file_restorer.preview(RestoreToEntry(entry_id=entry_id))
         except UserError:
@@ -65,8 +65,8 @@ class FilesPage(msgspec.Struct, frozen=True):
         self.report_result(done.data)
 
     def report_result(self, data: RestoredData) -> None:
-        """Reports which files were not changed, and how to reverse the restore unless the last turn says it; the
-        transcript shows what was done."""
+        """Tells the user which files a restore did not change, and how to reverse it unless the last turn already says
+        so."""
         kept = [f"  {one.path}: {one.why}" for one in data.kept if one.why != SKIPPED_REASON]
         lines = [restored_text(data)] if not data.total else []
         if kept and data.total:
@@ -78,7 +78,7 @@ class FilesPage(msgspec.Struct, frozen=True):
             self.show_message("\n".join(lines))
 
     def _is_told_by_last_turn(self, data: RestoredData) -> bool:
-        """Whether the end of the last turn, which is just above, says how to reverse this restore."""
+        """Returns whether the end of the last turn, which is just above, says how to reverse this restore."""
         path = self.session.log.path_to()
         begins = (
             number
@@ -93,7 +93,8 @@ class FilesPage(msgspec.Struct, frozen=True):
         return bool(changes) and all(undone.get(id) in own for id in changes)
 
     async def choose_files(self, plan: "RestorePlan") -> dict[str, RestoreChoice] | None:
-        """Lets the user choose the files to restore and how; returns None if cancelled."""
+        """Shows the restore plan, in which the user chooses for each file whether and how it is restored; returns None
+        if cancelled."""
         diffs: dict[tuple[str, str], str] = {}
         waiting: set[tuple[str, str]] = set()
         work: set[asyncio.Task[None]] = set()

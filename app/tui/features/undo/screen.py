@@ -1,6 +1,5 @@
-"""The restore screen: a row per file with what happens to it and why, and its diff below.
-
-Nothing happens before Enter. The application provides the possible actions and texts."""
+"""The screen to restore files: a row per file with what happens to it and why, and its diff below. Nothing happens
+before Enter. The application provides the possible actions and texts."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -49,7 +48,7 @@ class RestoreRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RestoreScreen(PickerScreen):
-    """The restore screen; returns a row to apply, and `choices` has the action for each file."""
+    """The screen to restore files; returns a row to apply, and `choices` has the action for each file."""
 
     IS_SEARCHED: ClassVar[bool] = False  # single letters are keys here
     IS_COUNTED: ClassVar[bool] = False
@@ -72,8 +71,8 @@ class RestoreScreen(PickerScreen):
         diff: Callable[[str, str], str],
         remarks: Sequence[str] = (),
     ) -> None:
-        """`figures`: the totals. `diff`: returns the diff of a path for a choice. `remarks`: further
-        notes."""
+        """Creates the screen. `figures`: the totals, as text. `diff`: returns the diff of a path for a choice.
+        `remarks`: further notes."""
         self._changes = {row.path: row for row in changes}
         self.choices = {row.path: row.choice for row in changes if row.choices}
         self._diff = diff
@@ -111,7 +110,7 @@ class RestoreScreen(PickerScreen):
         self.refresh_preview()
 
     def refresh_preview(self) -> None:
-        """Shows what would happen to the file under the cursor."""
+        """Shows in the lower pane what would happen to the file under the cursor."""
         if (row := self.row) is None:
             return
         block = self._change_card(self._changes[row.id])
@@ -149,7 +148,7 @@ class RestoreScreen(PickerScreen):
         self._refresh_rows()
 
     def action_all(self) -> None:
-        """Chooses all files or none, except conflicts, which are chosen one by one."""
+        """Chooses all files for restoring, or none; files with conflicts are chosen one by one."""
         plain = [row for row in self._changes.values() if row.choices and not row.is_conflict]
         is_all = all(self.choices[row.path] != "keep" for row in plain)
         for row in plain:
@@ -198,7 +197,7 @@ class RestoreScreen(PickerScreen):
         )
 
     def _change_card(self, change: RestoreRow) -> CardBlock:
-        """Returns the change as a card like that of an edit that waits for approval."""
+        """Returns the change of a file as a card like that of an edit that waits for approval."""
         choice = self.choices.get(change.path, "keep")
         becomes = (
             f"{_OUTCOME_TEXTS[choice]}: {change.change}" if choice == "restore" else _OUTCOME_TEXTS[choice]
@@ -212,7 +211,7 @@ class RestoreScreen(PickerScreen):
 
 
 def _line_count_texts(change: RestoreRow) -> tuple[str, str]:
-    """Splits the changed lines into added and removed, such as `+3` and `−1`."""
+    """Splits the counts of changed lines into the added and the removed ones, such as `+3` and `−1`."""
     words = change.line_counts.split()
     added = next((word for word in words if word.startswith("+")), "")
     return added, next((word for word in words if word != added), "")

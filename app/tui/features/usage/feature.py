@@ -1,4 +1,4 @@
-"""The usage of all sessions: the `/usage` command."""
+"""The feature for the usage of all sessions: the `/usage` command."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""`/usage`: tokens, cost and cache hits of all sessions by day, model, project or session, nested."""
+"""The page for `/usage`: tokens, cost and cache hits of all sessions by day, model, project or session, nested."""
 
 import asyncio
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ _PLOTTED_DAYS = 30
 
 
 class UsagePage(msgspec.Struct, frozen=True):
-    """Shows the user's usage over all sessions."""
+    """Shows how many tokens and how much money all of the user's sessions used."""
 
     places: SessionPaths
     cache: Path
@@ -48,7 +48,7 @@ class UsagePage(msgspec.Struct, frozen=True):
 
 
 class _UsageScreenState:
-    """The state of one opened usage screen."""
+    """The grouping and filters of one opened usage screen."""
 
     def __init__(self, found: UsageReport, home: Path) -> None:
         self._report = found
@@ -58,7 +58,7 @@ class _UsageScreenState:
         self._grouping: Grouping = GROUPINGS[0]
 
     async def open(self, ask: AskOnScreen) -> None:
-        """Shows the screen; Enter opens the parts of a sum, and Escape returns from them."""
+        """Shows the usage screen; Enter opens the parts of a sum, and Escape returns from them."""
         current = ""
         while True:
             picked: Picked | None = await ask(

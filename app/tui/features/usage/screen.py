@@ -1,4 +1,4 @@
-"""The usage screen: a plot of the last days, and a table with bars, grouped in one way at a time."""
+"""The screen for usage: a plot of the last days, and a table with bars, grouped in one way at a time."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -24,7 +24,7 @@ _COLUMN_WIDTHS = ((7, "answers"), (8, "tokens"), (7, "cached"), (10, "cost"))
 
 
 class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A sum as a row of the usage table."""
+    """A row of the usage table: the sum for a day, model, project or session."""
 
     id: str
     title: str
@@ -45,7 +45,7 @@ class UsageDay(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UsageView(msgspec.Struct, frozen=True, kw_only=True):
-    """The data of the usage screen."""
+    """The content of the usage screen: plot, rows and totals."""
 
     title: str
     heading: str = ""
@@ -110,7 +110,7 @@ class UsagePlot(Widget):
 
 
 def _column_character(amount: float, most: float, row: int) -> str:
-    """Returns the character of a column in one row of the plot, counted from below."""
+    """Returns the block character for one row of a column in the usage plot, with rows counted from below."""
     if not most or amount <= 0:
         return " "
     eighths = max(1, round(8 * _PLOT_ROWS * amount / most))
@@ -126,7 +126,7 @@ MIN_ROWS_FOR_PLOT = 16
 
 
 class UsageScreen(PickerScreen):
-    """Shows the usage: Enter opens the parts of a row, and other keys group the usage differently."""
+    """The screen that shows usage: Enter opens the parts of a row, and other keys group the usage differently."""
 
     ACTIONS = (
         PickerAction(

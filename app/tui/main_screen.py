@@ -1,4 +1,5 @@
-"""The page: transcript, queued messages, editor and status lines; handles the messages of its widgets.
+"""The main page of the full screen: transcript, queued messages, editor and status lines; handles the messages of its
+widgets.
 
 Requests from blocks and editors of any screen are handled by the application."""
 
@@ -86,8 +87,8 @@ class MainScreen(Screen[None]):
     @on(events.Mount)
     @on(events.Resize)
     def _fit_page(self) -> None:
-        """Fits the page before the first paint: margins if there are enough rows, the side panel if
-        there are enough columns."""
+        """Fits the page to the terminal's size before the first paint: margins if there are enough rows, the side panel
+        if there are enough columns."""
         self._side_lists.fit_to_width(self.app.size.width)
         margin = int(self.app.size.height >= ROWS_FOR_MARGINS)
         if self._transcript.styles.margin.top != margin:
@@ -160,7 +161,8 @@ class MainScreen(Screen[None]):
 
     @on(events.DescendantFocus)
     def _show_block_hints(self, event: events.DescendantFocus) -> None:
-        """Shows the key hints of blocks in the border while the transcript has the focus."""
+        """Shows the key hints of blocks above the editor while the transcript has the focus, and the current activity
+        again when the editor has it."""
         if event.widget is self._transcript:
             self._status.show_hint(self._key_texts.block_hints, is_hints=True)
         elif event.widget is self._editor:
@@ -181,6 +183,6 @@ class MainScreen(Screen[None]):
 
     @on(SearchBar.Left)
     def _focus_after_search(self, message: SearchBar.Left) -> None:
-        """Focuses the transcript after a hit, where `n` and `N` continue the search; otherwise the
-        editor."""
+        """Moves the focus to the transcript after a hit was accepted, where `n` and `N` continue the search; otherwise
+        to the editor."""
         (self._transcript if message.is_accepted else self._editor).focus()

@@ -108,8 +108,8 @@ def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
 
 
 class TimedShutdown:
-    """Ends the application within two seconds even if parts hang, restores the terminal and prints
-    how to resume."""
+    """Ends the application within two seconds even if parts of it hang, restores the terminal and prints how to
+    resume."""
 
     def __init__(self, assembled: AssembledSession, held: EarlyTerminal) -> None:
         self._assembled = assembled
@@ -137,8 +137,8 @@ class TimedShutdown:
         timer.start()
 
     def say_goodbye(self) -> None:
-        """Prints the closing message without a time limit, because it may be a whole transcript;
-        Ctrl+C ends it."""
+        """Prints the closing message and ends the process. There is no time limit, because the message may be a whole
+        transcript; Ctrl+C ends it."""
         self._goodbye.acquire()  # never released: the other side ends the process
         self._print_goodbye_and_force_exit()
 
@@ -159,7 +159,7 @@ class TimedShutdown:
         force_exit_deadline(self._code or 0)
 
     def _force_exit(self) -> None:
-        """Runs the remaining steps of a shutdown that hangs, and ends the process."""
+        """Called when the shutdown takes too long: restores the terminal, prints how to resume and ends the process."""
         if not self._goodbye.acquire(blocking=False):
             return
         if not self._early_terminal.is_terminal_restored:
@@ -220,7 +220,8 @@ _MAX_MESSAGE_CELLS = 100
 
 
 def print_closing_message(assembled: AssembledSession) -> None:
-    """Prints to the terminal's scroll-back: the last answer or everything, and how to resume."""
+    """Prints to the terminal after the full screen ended: by the setting the last answer, the whole transcript or
+    nothing, then how to resume."""
     wanted = assembled.effective_settings.settings.display.fullscreen_exit_output
     log = assembled.session.log
     message = assembled.session.last_answer
@@ -238,8 +239,7 @@ def print_closing_message(assembled: AssembledSession) -> None:
 
 
 def _last_paragraphs(text: str) -> str:
-    """Returns the last paragraphs of a very large answer, because formatting all of it would take
-    seconds."""
+    """Returns only the last paragraphs of a very large answer, because formatting all of it would take seconds."""
     if len(text) <= _MAX_ANSWER_CHARS:
         return text
     start = text.find("\n\n", len(text) - _MAX_ANSWER_CHARS)

@@ -1,4 +1,4 @@
-"""Slash commands of the full screen: name, description and function. Features have tables of them."""
+"""The type of the full screen's slash commands: name, description and function. Features have tables of them."""
 
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar

@@ -52,7 +52,7 @@ TOO_SMALL_TEXT = "This terminal is {size.width}x{size.height}: enlarge it to at 
 
 
 class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The requests of the command line for the start."""
+    """What the command line requests for the start of the full screen, such as a first prompt or the session list."""
 
     load_extensions: LoadExtensions | None = None
     opens_sessions: bool = False
@@ -69,7 +69,8 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
     extension flags."""
 
     def prepare_page(self, app: "BayouApp") -> None:
-        """Prepares the page before the first paint."""
+        """Prepares the page before its first paint: applies settings and keys, shows the session with its warnings, and
+        restores the unsent draft."""
         DisplaySettingsApplier(
             header=app.page.header,
             transcript=app.transcript,
@@ -104,8 +105,8 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
         app.status.follow_map_building(asyncio.get_running_loop())
 
     async def complete_start(self, app: "BayouApp") -> None:
-        """Completes the start after the first paint: extensions, parts of the model's provider, then
-        what the command line requests."""
+        """Completes the start after the first paint: loads extensions, imports what the model needs, then does what the
+        command line requests."""
         app.page.garbage_scheduler.freeze_startup_objects()
         app.presenter.show_first_page()
         app.presenter.show_earlier()
@@ -165,7 +166,7 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
             app.tasks.spawn(app.feature_register.page(TRUST).open(is_asked_for=False))
 
     async def _load_prompt_history(self, app: "BayouApp") -> None:
-        """Loads older prompts into the history, followed by drafts that were never sent."""
+        """Loads this project's older prompts into the editor's history, and after them drafts that were never sent."""
         prompts = await asyncio.to_thread(app.prompt.project_history.read_prompts)
         abandoned = app.prompt.unsent_draft.take_abandoned_drafts(app.assembled.session_paths.folder)
         for draft in abandoned:
@@ -180,13 +181,14 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def _check_sandbox_support(permissions: PermissionGate, tell: Callable[[], None]) -> None:
-    """Checks whether the sandbox is available, for the status line."""
+    """Checks in the background whether the sandbox is available, for the status line."""
     await asyncio.to_thread(permissions.boxes.probe_system)
     tell()
 
 
 def _save_launch_frame(app: "BayouApp") -> None:
-    """Saves or removes the launch frame for the next start in such a terminal."""
+    """Saves the empty page as the launch frame for the next start in such a terminal, or removes all frames if the
+    setting is off."""
     env, cwd, size = app.env, str(app.session.cwd), (app.size.width, app.size.height)
     if not app.assembled.effective_settings.settings.terminal.launch_frame:
         launch_frame.remove_all_frames(env)
@@ -195,7 +197,8 @@ def _save_launch_frame(app: "BayouApp") -> None:
 
 
 def _needs_session_question(app: "BayouApp") -> bool:
-    """Returns whether the requested session cannot continue without a question to the user."""
+    """Returns whether the requested session can continue only after a question to the user: it is locked, or belongs
+    elsewhere."""
     log, here = app.session.log, app.assembled
     return (
         here.lock_error is not None or here.start_folder is not None or (log.is_on_disk and log.is_cwd_gone)
@@ -203,8 +206,8 @@ def _needs_session_question(app: "BayouApp") -> bool:
 
 
 def _unsent_drafts_text(count: int, key_label: KeyLabel, *, is_behind: bool) -> str:
-    """Returns a message that says where unsent drafts are. `is_behind`: the editor has text, which Up
-    passes first."""
+    """Returns a message that unsent drafts of the last run are in the prompt history, and the key to reach them.
+    `is_behind`: the editor has text, which Up passes first."""
     what, are = ("An unsent draft", "is") if count == 1 else (f"{count} unsent drafts", "are")
     search, up = key_label("tui.editor.historySearch", "Ctrl+R"), key_label("tui.editor.cursorUp", "Up")
     if is_behind or not up:
@@ -259,12 +262,13 @@ def connect_loaded_extensions(app: "BayouApp", extended: "ConnectedExtensions") 
 
 
 def import_model_modules(app: "BayouApp") -> None:
-    """Imports what the chosen model needs in the background, so that the first request does not wait."""
+    """Imports the modules that the chosen model needs in the background, so that the first request does not wait."""
     app.tasks.spawn(asyncio.to_thread(_import_model_modules, app.session))
 
 
 def _import_model_modules(session: Session) -> None:
-    """Imports modules without garbage collection, which would stop all threads noticeably."""
+    """Imports the modules that the chosen model needs, without garbage collection, which would stop all threads
+    noticeably."""
     gc.disable()
     try:
         import_module("widgets.transcript.item")  # draws the first block
@@ -280,8 +284,7 @@ _EXTENSION_KEY_ACTION = "extension_key("
 def bind_extension_keys(
     app: App[Any], widgets: Sequence[Widget], catalogue: ExtensionCatalogue, table: ActionTable
 ) -> None:
-    """Binds the extensions' keys that bayou does not use, and removes those of extensions that are
-    gone.
+    """Binds the keys that extensions register and bayou does not use, and removes those of extensions that are gone.
 
     `widgets`: widgets of the page, whose own keys are not replaced."""
     bound = node_bindings(app)
@@ -311,7 +314,8 @@ def make_launch_frame(
 
 
 def _capture_frame(app: App[Any], editor: PromptEditor, theme: str) -> LaunchFrame | None:
-    """Captures the page: the editor without its status, and of all other rows only the background."""
+    """Returns the drawn page for a launch frame: the editor without its status, and of all other rows only the
+    background."""
     caret, area = app.cursor_position, editor.content_region
     if (
         not (editor.model.is_blank and editor.has_focus and area.contains_point(caret))

@@ -39,8 +39,8 @@ _PICKLABLE_MODULES = (
 
 
 def load_rules(path: Path, variables: Mapping[str, str]) -> ParsedRules:
-    """Loads the cached rules; returns none if the file is missing, unsafe, or from another parser or
-    other colours."""
+    """Loads the parsed style rules of the last start; returns none if the file is missing, unsafe, or from another
+    parser or other colours."""
     try:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
@@ -53,7 +53,7 @@ def load_rules(path: Path, variables: Mapping[str, str]) -> ParsedRules:
 
 
 def save_rules(path: Path, variables: Mapping[str, str], rules: ParsedRules) -> None:
-    """Saves the rules; an error is ignored, and the next start parses again."""
+    """Saves the parsed style rules for the next start; after an error the next start parses them again."""
     out = io.BytesIO()
     try:
         _RulePickler(out, 5).dump(dict(rules))
@@ -64,7 +64,8 @@ def save_rules(path: Path, variables: Mapping[str, str], rules: ParsedRules) -> 
 
 
 def _cache_key(variables: Mapping[str, str], content: bytes) -> bytes:
-    """Returns a hash of the rules and their dependencies: the parser's file and the colours."""
+    """Returns a hash by which cached style rules are recognised as valid: of the content, the parser's file and the
+    colours."""
     parser = Path(textual.css.parse.__file__).stat()
     made_by = (sys.version, textual.css.parse.__file__, parser.st_mtime_ns, parser.st_size)
     mark = hashlib.sha256(repr((made_by, sorted(variables.items()))).encode())
@@ -73,7 +74,8 @@ def _cache_key(variables: Mapping[str, str], content: bytes) -> bytes:
 
 
 class _RulePickler(pickle.Pickler):
-    """Pickles every value as a call of its class, so that loading needs to allow only classes."""
+    """A pickler for style rules that writes every value as a call of its class, so that loading needs to allow only
+    classes."""
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Enum):

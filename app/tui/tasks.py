@@ -14,7 +14,7 @@ from widgets.terminal.terminal_driver import raise_in_app
 
 
 def failure_text_of(problem: Exception, key_label: KeyLabel) -> str:
-    """Returns the message of a failure; if the agent is busy, with the key that stops it."""
+    """Returns the message of a failed action for the user; if the agent is busy, with the key that stops it."""
     key = key_label("app.interrupt", "Escape") if isinstance(problem, SessionBusy) else ""
     return f"{problem} {key} stops it." if key else str(problem)
 
@@ -25,7 +25,7 @@ def report_task_fault(app: App[Any], is_ready: asyncio.Event, problem: Exception
 
 
 class Tasks:
-    """Runs the background tasks of one application."""
+    """Runs the background tasks of one application and reports their failures."""
 
     def __init__(
         self,
@@ -34,8 +34,8 @@ class Tasks:
         refused: Callable[[Exception], object],
         done: Callable[[], None],
     ) -> None:
-        """`fault`: handles an unexpected error; `refused`: shows the user why an action is not possible;
-        `done`: called at the end of an action."""
+        """Creates the runner. `fault`: handles an unexpected error; `refused`: shows the user why an action is not
+        possible; `done`: called at the end of an action."""
         self._on_fault = fault
         self._on_user_error = refused
         self._on_done = done
@@ -69,11 +69,11 @@ class Tasks:
             await asyncio.wait(self._running, timeout=seconds)
 
     def run_action_in_background(self, work: Awaitable[Any]) -> None:
-        """Runs a user's action in the background."""
+        """Runs a user's action in the background; if it is not possible, the user gets the reason."""
         self.spawn(self.run_action(work))
 
     async def run_action(self, work: Awaitable[Any]) -> None:
-        """Runs a user's action; if it is not possible, the user gets the reason."""
+        """Runs a user's action and waits for it; if it is not possible, the user gets the reason."""
         try:
             await work
         except UserError as problem:
@@ -91,7 +91,7 @@ class Tasks:
 
 
 def _close_coroutine(work: Awaitable[Any]) -> None:
-    """Closes work that will not run, because Python would warn otherwise."""
+    """Closes a coroutine that will not run, because Python would warn otherwise."""
     if isinstance(work, Coroutine):
         work.close()
     elif isinstance(work, asyncio.Future):
@@ -104,7 +104,7 @@ _GC_THRESHOLDS = (5_000, 10, 10)
 
 
 class GarbageScheduler:
-    """Schedules garbage collections for pauses in typing."""
+    """Runs Python's garbage collections in pauses of typing."""
 
     def __init__(self, *, rest: float = TYPING_PAUSE_SECONDS) -> None:
         self._idle_seconds = rest
@@ -112,7 +112,7 @@ class GarbageScheduler:
         self._idle_timer: asyncio.TimerHandle | None = None
 
     def freeze_startup_objects(self) -> None:
-        """Excludes all objects that exist now from collections, and makes automatic ones rare."""
+        """Excludes all objects that exist now from garbage collection, and makes automatic collections rare."""
         gc.freeze()
         gc.set_threshold(*_GC_THRESHOLDS)
         gc.enable()

@@ -1,4 +1,4 @@
-"""Tracks the current activity as text from events; the line above the editor shows it."""
+"""Tracks what is going on in a session, by its events, as the text that the line above the editor shows."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -67,7 +67,7 @@ _PHASE_BY_DELTA: tuple[tuple[type[BlockEvent], ActivityPhase], ...] = (
 
 
 class ActivityStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The current activity as text."""
+    """What is going on now, as text with figures and key hints for the line above the editor."""
 
     text: str = ""
     figures: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class _RunningTool(msgspec.Struct, frozen=True):
 
 
 class ActivityTracker:
-    """Tracks the activity of one session."""
+    """Tracks what is going on in one session: a request, thinking, tool calls, a question, a user's command."""
 
     def __init__(
         self,
@@ -97,8 +97,8 @@ class ActivityTracker:
         call: Callable[[str, object], str],
         key_label: KeyLabel,
     ) -> None:
-        """`provider`: returns the current provider's name; `call`: returns a call's title by its tool's name
-        and arguments."""
+        """Creates the tracker. `provider`: returns the current provider's name; `call`: returns a call's title by its
+        tool's name and arguments."""
         self._clock = clock
         self._provider = provider
         self._call = call
@@ -134,8 +134,7 @@ class ActivityTracker:
     # -- updates -------------------------------------------------------------------------------------------
 
     def show_activity(self, words: str, *, is_stoppable: bool = False) -> None:
-        """Shows an activity besides the agent's, such as a user's command or a summary; an empty text
-        ends it."""
+        """Sets an activity besides the agent's, such as a user's command or a summary; an empty text ends it."""
         self._other_activity, self._other_started_at, self._is_other_stopped = (
             words,
             self._clock(),
@@ -143,7 +142,8 @@ class ActivityTracker:
         )
 
     def handle_event(self, event: Event) -> bool:
-        """Updates the status from an event; returns whether it changed. Called for every delta, so it is cheap."""
+        """Updates the activity from a session event; returns whether it changed. Called for every delta, so it is
+        cheap."""
         before = self.phase, len(self._tools), self._provider_wait, len(self._open_questions)
         if isinstance(event, MessageUpdate):
             self._count_tokens(event)
@@ -172,14 +172,14 @@ class ActivityTracker:
             event.answer.add_done_callback(lambda _: self._question_answered(event))
 
     def _question_answered(self, event: QuestionAsked) -> None:
-        """Handles an answered question: the call that it was about starts now."""
+        """Handles an answered approval question: the time of the call that it was about starts now."""
         self._open_questions.pop(event.id, None)
         call_id = event.approval.tool_call_id if event.approval is not None else ""
         if (tool := self._tools.get(call_id)) is not None:
             self._tools[call_id] = msgspec.structs.replace(tool, started_at=self._clock())
 
     def _track_request(self, event: Event) -> None:
-        """Tracks whether a request waits, is retried, or continues."""
+        """Tracks whether a request to the model waits, is retried, or continues."""
         if isinstance(event, ProviderWaiting):
             self._provider_wait = None if event.state == "flowing" else event
         elif isinstance(event, AgentStart):
@@ -205,7 +205,7 @@ class ActivityTracker:
         self._enter_phase("tools" if self._tools else "working")
 
     def reset(self) -> None:
-        """Resets the status: nothing of the agent runs."""
+        """Resets the activity to that of a session in which no agent runs."""
         self._tools.clear()
         self._open_questions.clear()
         self._retry = self._provider_wait = None
@@ -256,8 +256,8 @@ class ActivityTracker:
         return ActivityStatus(text=self._activity_words(now), figures=figures, hints=hints)
 
     def _activity_start(self) -> float:
-        """Returns when the current activity began; a retry has no elapsed time, because its text
-        counts down."""
+        """Returns the time at which the current activity began; now for a wait before a retry, whose text counts
+        down."""
         if self.phase == "retrying":
             return self._clock()
         return min((tool.started_at for tool in self._tools.values()), default=self._phase_started_at)

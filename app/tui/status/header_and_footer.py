@@ -1,4 +1,4 @@
-"""Computes the segments of header and footer from the session; widgets draw them."""
+"""Computes the status segments of header and footer from the session; widgets draw them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ _WIDE_MIN_COLUMNS = 120
 
 
 class FooterContext(msgspec.Struct, frozen=True, kw_only=True):
-    """The footer's data besides the session."""
+    """What the footer shows besides the session's state: branch, retry, progress, width."""
 
     home: Path
     git: str = ""
@@ -45,7 +45,8 @@ class FooterContext(msgspec.Struct, frozen=True, kw_only=True):
 def footer_segments(
     session: Session, around: FooterContext, wanted: Sequence[str], looks: Mapping[Any, SegmentLook] = {}
 ) -> list[Segment]:
-    """Returns the wanted segments in their order; model and thinking level are at the right edge."""
+    """Returns the footer's segments that the setting names, in their order, with the user's colours; without those that
+    have nothing to show."""
     found: list[Segment] = []
     state = session.state
     for name in wanted:
@@ -257,8 +258,8 @@ _SEGMENT_FUNCTIONS: dict[str, Callable[[Session, SessionState, FooterContext], l
 
 
 def header_segments(session: Session, around: FooterContext) -> list[Segment]:
-    """Returns the header's segments: the project, and the session's topic unless it is visible below; at the right
-    its branch, the agent's time, its cost and particulars."""
+    """Returns the header's segments: the project and, unless it is visible below, the session's topic; at the right the
+    current branch, the agent's time and the cost."""
     state = session.state
     model = state.model
     title = plain_line(state.name or _first_prompt_title(session, around))
@@ -302,7 +303,7 @@ def _first_prompt_title(session: Session, around: FooterContext) -> str:
 
 
 def current_branch_label(session: Session) -> str:
-    """Returns the nearest label above the current entry of the session tree."""
+    """Returns the label nearest to the current entry on the session's branch; empty if there is none."""
     log = session.log
     labels = log.labels
     if not labels:

@@ -1,4 +1,4 @@
-"""Updates header, footer and the text in the editor's border, and asks git for the branch."""
+"""Updates header, footer and the text above the editor, and asks git for the branch."""
 
 import asyncio
 import contextlib
@@ -92,7 +92,7 @@ _SEGMENTS_IN_EDITOR = ("permissions", "model", "thinking")
 
 
 class StatusLines:
-    """Updates header, footer and the editor's border of one application."""
+    """Updates the header, the footer and the text above the editor of one application."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class StatusLines:
         key_label: KeyLabel,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`tick`: redraws elapsed times in the transcript; returns False if there are none."""
+        """Creates the updater. `tick`: redraws elapsed times in the transcript; returns False if there are none."""
         self._assembled = assembled
         self._session: Session = assembled.session
         self._header = header
@@ -135,7 +135,7 @@ class StatusLines:
 
     @property
     def is_ticking(self) -> bool:
-        """Whether the timer runs; it never does while nothing is active."""
+        """Whether the timer for elapsed times runs; it never does while nothing is active."""
         return self._frame_timer is not None
 
     def handle_event(self, event: Event) -> None:
@@ -156,12 +156,12 @@ class StatusLines:
         self.refresh_all()
 
     def show_activity(self, text: str) -> None:
-        """Shows an activity besides the agent's work; an empty text hides it."""
+        """Shows an activity besides the agent's work above the editor; an empty text hides it."""
         self._activity.show_activity(text)
         self._update_editor_border()
 
     def show_stoppable_activity(self, text: str) -> None:
-        """Shows an activity with the key that stops it."""
+        """Shows an activity above the editor with the key that stops it; an empty text hides it."""
         self._activity.show_activity(text, is_stoppable=True)
         self._update_editor_border()
 
@@ -170,7 +170,7 @@ class StatusLines:
         self.show_activity("")
 
     def restore_activity(self) -> None:
-        """Shows the current activity again after a temporary text."""
+        """Removes a temporary text above the editor, so that the current activity is shown again."""
         self._temporary_text = None
         self._update_editor_border()
 
@@ -182,7 +182,7 @@ class StatusLines:
             self._editor.set_timer(seconds, self.restore_activity)
 
     def set_context_elsewhere(self, is_elsewhere: bool) -> None:
-        """Leaves the context to the side panel, or shows it again."""
+        """Sets whether the footer leaves out the context usage, because the side panel shows it."""
         self._is_context_elsewhere = is_elsewhere
         self.refresh()
 
@@ -217,12 +217,12 @@ class StatusLines:
         self._header.show(bars.header_segments(self._session, around))
 
     def update_visible_prompts(self, prompts: tuple[str, ...]) -> None:
-        """Updates the header when other prompts become visible, which it need not repeat."""
+        """Updates the header when other prompts become visible: it does not repeat a visible one as the topic."""
         self._prompts = prompts
         self.refresh()
 
     def refresh_all(self) -> None:
-        """Redraws everything, including the border, which shows the thinking level."""
+        """Redraws header, footer and the editor's rules, which show the thinking level."""
         self._editor.surface.show_thinking_level(self._session.state.thinking)
         self._update_editor_border()
         self.refresh()
@@ -243,7 +243,7 @@ class StatusLines:
             self.refresh()
 
     async def update_git_state(self) -> None:
-        """Updates the git state: at the start, after each run, and when the terminal gets the focus."""
+        """Asks git for the branch and shows it: at the start, after each run, and when the terminal gets the focus."""
         git = await git_state(
             self._session.cwd, home=self._home, is_vouched=self._assembled.project_trust.check_quietly
         )
@@ -278,8 +278,8 @@ class StatusLines:
         return self._editor.app.animation_level == "full"
 
     def _update_timer(self) -> None:
-        """Starts or stops the timer: four times a second with animation, else once a second for
-        elapsed times."""
+        """Starts or stops the timer that redraws the activity: four times a second with animation, else once a
+        second."""
         if not self._activity.is_active:
             if self._frame_timer is not None:
                 self._frame_timer.stop()
@@ -317,11 +317,11 @@ _GIT_STATUS = ("status", "--porcelain=v2", "--branch", "--untracked-files=normal
 
 
 async def git_state(cwd: Path, *, home: Path, is_vouched: Callable[[], bool]) -> str:
-    """Returns `main`, `main*` with changes, or a short commit without a branch; empty outside of a
-    repository.
+    """Returns the git state of a folder: `main`, `main*` with changes, or a short commit without a branch; empty
+    outside of a repository.
 
-    If the repository's configuration could start programs and the user does not trust it
-    (`is_vouched`), git is not run and changes are not shown."""
+    If the repository's configuration could start programs and the user does not trust it (`is_vouched`), git is not run
+    and changes are not shown."""
     head, command = await asyncio.to_thread(_git_query, cwd, home, is_vouched)
     told = await _run_git(command) if command is not None else None
     return head if told is None else parse_git_status(told)

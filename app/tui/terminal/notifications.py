@@ -11,7 +11,7 @@ from widgets.terminal.terminal_control import DesktopNotifier
 
 
 class Notifications:
-    """Follows one session's events. It notifies only in terminals that report their focus."""
+    """Sends desktop notifications by one session's events, only in terminals that report their focus."""
 
     EVENT_TYPES = (AgentStart, AgentSettled, JobChanged)
 
@@ -23,7 +23,8 @@ class Notifications:
         clock: Callable[[], float] = time.monotonic,
         env: Mapping[str, str],
     ) -> None:
-        """`write`: sends a sequence to the terminal without disturbing the screen."""
+        """Creates the notifications of a session. `write`: sends a sequence to the terminal without disturbing the
+        screen."""
         self._settings = settings
         self._clock = clock
         self._run_started_at = 0.0
@@ -59,7 +60,7 @@ class Notifications:
                 self._notify_if_due(f"The agent is {word}", self._clock() - self._run_started_at)
 
     def notify_question(self, question: str, answer: "asyncio.Future[Any] | None" = None) -> None:
-        """Notifies about a question; again when the terminal loses the focus before the answer."""
+        """Notifies the user about a question; again when the terminal loses the focus before the answer."""
         if answer is not None:
             self._question, self._answer = question, answer
         if self._settings().notifications.on_question:
@@ -67,7 +68,7 @@ class Notifications:
 
     @property
     def _is_asking(self) -> bool:
-        """Whether a question is still unanswered."""
+        """Whether a question to the user is still unanswered."""
         return self._answer is not None and not self._answer.done()
 
     def _repeat_notification(self) -> None:

@@ -1,4 +1,4 @@
-"""A program on a separate screen: draws its output, and sends it keys and size changes."""
+"""Shows a program that needs a terminal on a separate screen: draws its output, and sends it keys and size changes."""
 
 import asyncio
 from typing import Any
@@ -11,7 +11,7 @@ from widgets.emulator.terminal_view import TITLE_AND_HINT_ROWS, TerminalScreen
 
 
 class ShownProgram:
-    """A program on its screen: a `tools.running.pty.pty_host.PtyView`."""
+    """A terminal program on its screen; implements `tools.running.pty.pty_host.PtyView`."""
 
     def __init__(self, app: App[Any], program: PtyProgram) -> None:
         self.size = (max(2, app.size.width), max(2, app.size.height - TITLE_AND_HINT_ROWS))

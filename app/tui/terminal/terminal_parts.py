@@ -1,4 +1,5 @@
-"""The terminal that the application runs in: programs in it, images, clipboard, title, notifications, links."""
+"""The parts for the terminal that the application runs in: programs in it, images, clipboard, title, notifications,
+links."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class TerminalParts:
-    """The application's terminal and the machine's programs."""
+    """The parts of the application for its terminal, and the programs of the machine."""
 
     def __init__(
         self,
@@ -65,12 +66,13 @@ class TerminalParts:
         )
 
     def find_program(self, name: str) -> str | None:
-        """Finds a program of the machine by name, never one in the project folder."""
+        """Returns the path of a program of the machine, never one in the project folder; None if there is none."""
         return find_own_program(name, outside=self._session.cwd, env=self._env)
 
     @property
     def program_env(self) -> Mapping[str, str]:
-        """The environment for programs that bayou starts: without secrets, except those passed on."""
+        """The environment variables for programs that bayou starts: without secrets, except those that the user passes
+        on."""
         return variables_for_children(self._in_force.settings.shell.shell_pass_environment, self._env)
 
     def open_page(self, address: str) -> None:
@@ -85,13 +87,13 @@ CONFIRMATION_SECONDS = 2.5
 
 
 def show_confirmation(app: App[Any], text: str) -> None:
-    """Shows a short confirmation in place of the previous one."""
+    """Shows a short confirmation of an action in place of the previous one."""
     app.clear_notifications()
     app.notify(text, markup=False, timeout=CONFIRMATION_SECONDS)
 
 
 class Clipboard:
-    """Copies text for one application."""
+    """Copies texts to the clipboard for one application and tells the user the outcome."""
 
     def __init__(
         self,
@@ -103,8 +105,8 @@ class Clipboard:
         env: Mapping[str, str],
         find_program: FindProgram,
     ) -> None:
-        """`write`: writes to the terminal, if there is one; `fallback`: the file to write without a
-        clipboard."""
+        """Creates the clipboard. `write`: writes to the terminal, if there is one; `fallback`: the file to write
+        without a clipboard."""
         self._write = write
         self._notify = notify
         self._spawn = spawn
@@ -150,7 +152,7 @@ def make_terminal_images(
 
 
 class TerminalHost:
-    """Shows programs on screens over one application."""
+    """Opens terminal programs on screens over one application."""
 
     def __init__(self, app: App[Any]) -> None:
         self._app = app
@@ -165,7 +167,7 @@ class TerminalHost:
 
     @property
     def has_keyboard(self) -> bool:
-        """Whether a program is in front and gets all keys."""
+        """Whether the screen of a terminal program is in front, so that the program gets all keys."""
         return bool(self._screens) and self._app.screen in self._screens
 
 
@@ -179,7 +181,7 @@ def suspend_to_shell(app: App[Any], say: Callable[[str], object]) -> None:
 
 
 def open_link(address: str, open_page: Callable[[str], None], copy: CopyText, env: Mapping[str, str]) -> None:
-    """Opens a web page in the browser; over SSH, or for other addresses, copies the address."""
+    """Opens a web page in the browser; over SSH, or for addresses that are no web page, copies the address instead."""
     is_remote = env.get("SSH_CONNECTION") or env.get("SSH_TTY")
     if is_remote or not address.startswith(("http://", "https://")):
         copy(address, "address")

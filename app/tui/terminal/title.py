@@ -1,4 +1,4 @@
-"""Sets the terminal's title and progress indicator."""
+"""Sets the terminal's title and its progress indicator."""
 
 from collections.abc import Callable
 
@@ -21,14 +21,14 @@ _CONTINUING_EVENTS = (ToolExecutionUpdate, ToolExecutionEnd, MessageStart)
 
 
 class TerminalTitle:
-    """Sets the title by one session's events."""
+    """Updates the terminal's title and progress indicator by one session's events."""
 
     EVENT_TYPES = (AgentStart, AgentSettled, SessionInfoChanged, SessionReplaced, *_CONTINUING_EVENTS)
 
     def __init__(
         self, session: Session, write: Callable[[str], None], settings: Callable[[], Settings]
     ) -> None:
-        """`write`: sends a sequence to the terminal without disturbing the screen."""
+        """Creates the title of a session. `write`: sends a sequence to the terminal without disturbing the screen."""
         self._session = session
         self._write = write
         self._settings = settings
@@ -54,7 +54,7 @@ class TerminalTitle:
             self.show_state()
 
     def show_waiting(self) -> None:
-        """Shows in the title that an answer is needed."""
+        """Shows in the terminal's title that an answer of the user is needed."""
         self._is_asking = True
         self.show_state("waiting for your answer")
 

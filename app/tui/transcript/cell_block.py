@@ -1,4 +1,4 @@
-"""Draws a user's Python cell: code, output, and whether the model sees it."""
+"""Draws a Python cell that the user ran as a transcript block: code, output, and whether the model sees it."""
 
 from typing import Any
 
@@ -14,8 +14,8 @@ CELL_PREVIEW_LINES = 12
 def finished_cell(
     block_id: str, content: "str | tuple[UserContent, ...]", details: Any, *, is_excluded: bool
 ) -> CustomBlock:
-    """Returns the block of a finished cell. `content`: its output, without the text added for the
-    model."""
+    """Returns the transcript block of a Python cell that has ended. `content`: its output, without the text added for
+    the model."""
     known: dict[str, Any] = details if isinstance(details, dict) else {}
     parts = (Text(text=content),) if isinstance(content, str) else content
     result = ToolResult(
@@ -31,13 +31,13 @@ def finished_cell(
 
 
 def running_cell(block_id: str, arguments: Any, result: ToolResult | None) -> CustomBlock:
-    """Returns the block of a running cell."""
+    """Returns the transcript block of a Python cell that runs, with its output so far."""
     known: dict[str, Any] = arguments if isinstance(arguments, dict) else {}
     return _make_block(block_id, known, result, CardState.RUNNING, is_excluded=False)
 
 
 def excluded_cell(block_id: str, data: Any) -> CustomBlock:
-    """Returns the block of a cell that is excluded from the model's context."""
+    """Returns the transcript block of a Python cell that the model does not see."""
     return finished_cell(block_id, content_from_data(data), data, is_excluded=True)
 
 

@@ -1,4 +1,4 @@
-"""Shows a long conversation from its end; earlier turns are added after the first paint, a few at a time."""
+"""Shows a long conversation from its end; earlier turns are added above after the first paint, a few at a time."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -23,15 +23,14 @@ _SLICE_PAUSE_SECONDS = 0.004
 
 
 def first_shown_entry(entries: Sequence[Entry]) -> int:
-    """Returns the index of the first entry to show."""
+    """Returns the index of the entry from which on a long conversation is shown at once; 0 for a short one."""
     return (
         turn_start_before(entries, len(entries) - FIRST_ENTRIES) if len(entries) > MAX_ENTRIES_AT_ONCE else 0
     )
 
 
 def turn_start_before(entries: Sequence[Entry], at: int) -> int:
-    """Returns the nearest index at or before `at` with a prompt before which every call has its
-    result."""
+    """Returns the nearest index at or before `at` where a prompt stands before which every call has its result."""
     for index in range(max(0, at), 0, -1):
         entry = entries[index]
         is_prompt = isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
@@ -54,7 +53,7 @@ def _has_all_results_at(entries: Sequence[Entry], at: int) -> bool:
 
 
 class EarlierBlocks:
-    """Adds the earlier part of a conversation above the visible blocks."""
+    """Adds the earlier part of a long conversation above the visible blocks, a few turns at a time."""
 
     def __init__(
         self,
@@ -62,7 +61,8 @@ class EarlierBlocks:
         renderers: Renderers,
         finish: Callable[[list[Block]], list[Block]] = list,
     ) -> None:
-        """`finish`: returns earlier blocks as they are shown now."""
+        """Creates it for a transcript. `finish`: adapts earlier blocks to what has happened since, such as undone
+        changes."""
         self._transcript = transcript
         self._renderers = renderers
         self._finish = finish
@@ -81,7 +81,7 @@ class EarlierBlocks:
             self._schedule_slice(_START_DELAY_SECONDS)
 
     def first_entries(self, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """Returns the entries to show first; the rest is added later, in place of an earlier rest."""
+        """Returns the entries of a conversation to show at once; stores the rest, which is added later."""
         if self._next is not None:
             self._next.cancel()
             self._next = None
@@ -92,7 +92,7 @@ class EarlierBlocks:
         return entries[at:]
 
     def redraw_entries(self, entries: Sequence[Entry]) -> None:
-        """Redraws entries whose look has changed; entries still to come get the new look anyway."""
+        """Draws entries again whose look has changed; those not shown yet are drawn with the new look later."""
         for block in branch_blocks(entries, self._renderers, TurnEnds()):
             if not self.has_more or self._transcript.find_block(block.id) is not None:
                 self._transcript.add(block)
@@ -111,7 +111,7 @@ class EarlierBlocks:
             self._schedule_slice(_SLICE_PAUSE_SECONDS)
 
     def _draw_turns(self, entries: Sequence[Entry]) -> list[Block]:
-        """Returns the blocks of turns that precede others."""
+        """Returns the transcript blocks of earlier turns, with the end of the last of them."""
         changed = TurnEnds()
         blocks = branch_blocks(entries, self._renderers, changed, goes_on=True)
         line = changed.unfinished_turn_end()

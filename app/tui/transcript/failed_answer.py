@@ -1,4 +1,4 @@
-"""Tracks the last failed answer: the options below it, and the message while it is retried."""
+"""Tracks the last failed answer of the model: the actions below it, and the message while it is retried."""
 
 from collections.abc import Callable
 
@@ -15,10 +15,10 @@ AddNote = Callable[[str, NoteKind], str]
 
 
 class FailedAnswer:
-    """Tracks the last failed answer and the display of its retries."""
+    """Tracks the last failed answer of the model and shows its retries in the transcript."""
 
     def __init__(self, transcript: Transcript, renderers: Renderers, note: AddNote) -> None:
-        """`note` adds a message of bayou and returns its block id."""
+        """Creates the tracker. `note` adds a message of bayou and returns its block id."""
         self._transcript, self._renderers, self._note = transcript, renderers, note
         self._message: AssistantMessage | None = None
         """The last answer, if it ended in an error."""
@@ -43,8 +43,8 @@ class FailedAnswer:
         self._remove_retry_key(is_tried_again=False)
 
     def update_retry(self, event: AutoRetryStart | AutoRetryEnd) -> None:
-        """Updates the display of a retry: a success removes traces of failed attempts, a failure is
-        reported once, and a cancelled wait shows the error again."""
+        """Shows in the transcript that a failed request is retried. After a success the traces of failed attempts go, a
+        failure is reported once, and a cancelled wait shows the error again."""
         self._remove_notice()
         was_waiting, self._is_waiting = self._is_waiting, isinstance(event, AutoRetryStart)
         if isinstance(event, AutoRetryStart):
@@ -58,7 +58,8 @@ class FailedAnswer:
             self._append_to_error(f"{retries} failed.")
 
     def _retry_text(self, event: AutoRetryStart) -> str:
-        """Says why the request failed and when it is sent again; the line above the editor counts down, with keys."""
+        """Returns a message that says why the request failed and when it is sent again; the line above the editor
+        counts down, with keys."""
         failed = self._awaiting_retry
         what = message_blocks.as_sentence(event.error_message)
         if failed is not None and failed.error_message == event.error_message:
@@ -69,7 +70,7 @@ class FailedAnswer:
         return f"{what.rstrip('.')}. Retrying: {event.attempt} of {event.max_attempts}{wait}."
 
     def _append_to_error(self, words: str) -> None:
-        """Adds words to the failed answer's error message, or as a separate message if there is none."""
+        """Adds words to the error message below the failed answer; shows a separate message if there is none."""
         last = self._message
         block = message_blocks.reply_block(last.id, last, self._renderers) if last is not None else None
         if block is None:

@@ -1,4 +1,4 @@
-"""Draws the checks of a goal: while a command of it runs, and the results."""
+"""Draws the checks of a goal in the transcript: a command of it while it runs, and the results."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ CHECK_PREVIEW_LINES = 6
 
 
 def check_block(block_id: str, text: str, details: Any) -> CustomBlock:
-    """Returns the block of a finished check; `text`: what the model reads about it."""
+    """Returns the transcript block for the result of a goal's check; `text`: what the model reads about it."""
     try:
         goal = from_wire(details, Goal)
     except (TypeError, msgspec.ValidationError):  # an entry of another program
@@ -60,14 +60,14 @@ def _exit_text(result: CheckResult) -> str:
 
 
 class RunningChecks:
-    """Shows the commands of a check while they run. Their events are tool events without an answer that calls the
-    tool; the message about the check follows them."""
+    """Shows the commands of a goal's check while they run. Their events are tool events, although no answer of the
+    model calls them; the message about the check follows."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
 
     def handle_event(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> bool:
-        """Handles the event if it belongs to a check; returns whether it does."""
+        """Shows a tool event of a goal's check; returns False for any other event."""
         if not is_check_call(event.tool_call_id):
             return False
         if isinstance(event, ToolExecutionEnd):

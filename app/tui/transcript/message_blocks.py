@@ -1,4 +1,4 @@
-"""Converts messages to transcript blocks: stored conversations, and finished messages of a running one."""
+"""Converts messages to transcript blocks: those of stored conversations, and finished ones of a running session."""
 
 from collections.abc import Iterable, Iterator
 from typing import assert_never, cast
@@ -104,7 +104,7 @@ def branch_blocks(
     *,
     goes_on: bool = False,
 ) -> list[Block]:
-    """Converts the entries of a branch to blocks, including compacted ones, which stay readable.
+    """Converts the entries of a session's branch to transcript blocks, including compacted ones, which stay readable.
 
     File changes since the last answer are left in `changed`. `goes_on`: more entries follow these."""
     places: dict[str, int] = {}
@@ -148,7 +148,8 @@ def branch_blocks(
 
 
 def _superseded_failures(entries: Iterable[Entry], *, goes_on: bool) -> dict[str, str]:
-    """Returns the answers that did not end well and were followed by others, by id: why, if another replaces them."""
+    """Returns the failed or stopped answers after which the conversation went on: by id the reason why another answer
+    replaces it; empty if none does."""
     found: dict[str, str] = {}
     failed = stopped = ""
     for entry in entries:
@@ -183,15 +184,15 @@ def failure_sentence(message: AssistantMessage) -> str:
 
 
 def append_error_text(block: ReplyBlock, words: str) -> ReplyBlock:
-    """Adds words to the error message of a failed answer."""
+    """Returns the block of a failed answer with words added to its error message."""
     failure = block.failure or ShownFailure(message="The request failed.")
     said = f"{failure.message.rstrip('.')}. {words}"
     return msgspec.structs.replace(block, failure=msgspec.structs.replace(failure, message=said))
 
 
 def answer_without_actions(block: ReplyBlock, *, because: str) -> ReplyBlock | None:
-    """Returns the block of a failed answer without its actions; if another answer replaces it, with the
-    reason."""
+    """Returns the block of a failed answer without its actions, such as to retry. With `because`, another answer
+    replaced it for this reason; None if it then has nothing to show."""
     if not because:
         failure = ShownFailure(message=block.failure.message) if block.failure else None
         return msgspec.structs.replace(block, failure=failure)
@@ -200,7 +201,7 @@ def answer_without_actions(block: ReplyBlock, *, because: str) -> ReplyBlock | N
 
 
 def mark_job_delivered(block: Block) -> Block:
-    """Marks a job's result as delivered to the model."""
+    """Returns the block of a job's result, labelled as delivered to the model."""
     return msgspec.structs.replace(block, label=DELIVERED)
 
 
@@ -250,7 +251,7 @@ def _blocks_of_entry(entry: Entry, renderers: Renderers) -> Iterator[Block]:
 
 
 def make_card_id(message_id: str, call_id: str) -> str:
-    """Returns a unique id of a call; some providers reuse call ids in every answer."""
+    """Returns the transcript's unique id for a tool call; some providers use the same call ids in every answer."""
     return f"{message_id}/{call_id}"
 
 
@@ -281,7 +282,7 @@ def _assistant_blocks(block_id: str, message: AssistantMessage, renderers: Rende
 
 
 def reply_block(block_id: str, message: AssistantMessage, renderers: Renderers) -> ReplyBlock | None:
-    """Returns the block of an answer; None if it only calls tools."""
+    """Returns the transcript block of a model's answer; None if it only calls tools."""
     parts = tuple(part for block in message.content if (part := _content_part(block, renderers)) is not None)
     state, failure = reply_state(message, renderers)
     if not parts and state is ReplyState.DONE:
@@ -341,7 +342,7 @@ def result_state(message: ToolResultMessage) -> CardState:
 
 
 def format_duration(milliseconds: float | None) -> str:
-    """Formats a duration; empty if it is too short to matter."""
+    """Formats the duration of a call; empty if it is too short to matter."""
     return format_seconds((milliseconds or 0) / 1000)
 
 
@@ -380,7 +381,8 @@ def command_block(block_id: str, message: BashExecutionMessage) -> CustomBlock:
 
 
 def custom_block(block_id: str, message: CustomMessage, renderers: Renderers) -> CustomBlock:
-    """Returns the block of a file map, a background result or an extension's message."""
+    """Returns the transcript block of a message that is neither prompt nor answer: a file map, a job's result, a Python
+    cell, an extension's message."""
     kind = _KIND_BY_CUSTOM_TYPE.get(message.custom_type, CustomKind.EXTENSION)
     drawn = renderers.message_block(block_id, message, kind)
     if drawn is not None:
@@ -415,7 +417,8 @@ def custom_block(block_id: str, message: CustomMessage, renderers: Renderers) ->
 
 
 def _diagnostics_block(block_id: str, text: str, details: dict[str, object]) -> CustomBlock:
-    """Returns the block of new diagnostics: a summary, with the full text for the model inside."""
+    """Returns the transcript block of new diagnostics of language servers: a summary, with the full text for the model
+    inside."""
     try:
         found = from_wire(cast("Json", details.get("problems")), tuple[Diagnostic, ...])
     except msgspec.ValidationError:  # an entry of another program
@@ -441,7 +444,7 @@ def _diagnostics_block(block_id: str, text: str, details: dict[str, object]) -> 
 
 
 def _files_card(text: str, details: dict[str, object]) -> Card:
-    """Returns the card of restored files, with the text for the model inside."""
+    """Returns the card that tells which files were restored, with the text for the model inside."""
     files, kept = details.get("files"), details.get("kept")
     if isinstance(hunks := details.get("hunks"), int):
         parts = f"{hunks} hunk{'' if hunks == 1 else 's'} reverted or edited"
@@ -457,7 +460,7 @@ def _files_card(text: str, details: dict[str, object]) -> Card:
 
 
 def _job_block(block_id: str, text: str, details: dict[str, object]) -> CustomBlock:
-    """Returns the block of a finished background job. Its state is pending until the next request sends the
+    """Returns the transcript block of a finished background job. Its state is pending until the next request sends the
     result to the model."""
     state = str(details.get("state", ""))
     is_lost = state == "lost"

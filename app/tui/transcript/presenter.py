@@ -1,4 +1,5 @@
-"""Converts events to calls on the transcript, in one `match`; it decides nothing and waits for nothing."""
+"""Shows session events in the transcript: one `match` converts each event to calls on the transcript; it decides
+nothing and waits for nothing."""
 
 import asyncio
 import time
@@ -111,7 +112,7 @@ _FIRST_PAGE_EVENTS = (EntryAppended, ModelChanged, ThinkingLevelChanged, McpServ
 
 
 class Presenter:
-    """Shows one session in one transcript. Events about other parts go to `on_other`."""
+    """Shows the events of one session in one transcript. Events about other parts go to `on_other`."""
 
     def __init__(
         self,
@@ -124,7 +125,7 @@ class Presenter:
         spawn: Callable[[Awaitable[None]], object] = asyncio.ensure_future,
         first_page: Callable[[], Sequence[NoteBlock]] = tuple,
     ) -> None:
-        """`first_page`: the blocks before the first prompt, which it removes."""
+        """Creates the presenter. `first_page`: returns the blocks of the first page, which the first prompt removes."""
         self._session, self._transcript = session, transcript
         self._on_other_session = on_other
         self._first_page = first_page
@@ -156,7 +157,7 @@ class Presenter:
         """The page's suggested next step, by the subject of a notice."""
 
     def rebuild_transcript(self) -> None:
-        """Rebuilds the transcript of the whole branch from the log."""
+        """Draws the transcript of the whole current branch again, from the session's log."""
         self._calls.clear()
         self._pending_results.clear()
         self.own_commands.forget()
@@ -174,7 +175,7 @@ class Presenter:
             self._show_first_page()
 
     def show_first_page(self) -> None:
-        """Shows the first page from now on where there is no conversation."""
+        """Shows the first page wherever there is no conversation, now and later."""
         if not self._has_first_page:
             self._has_first_page = True
             self._show_first_page()
@@ -200,7 +201,7 @@ class Presenter:
                 self._transcript.add(block)
 
     def _leave_first_page(self) -> None:
-        """Removes the first page with the first prompt, except suggestions, which the prompt may be one of."""
+        """Removes the first page when the first prompt is sent; a block with suggested requests stays."""
         for block in self._first_blocks:
             if not any(row.kind == "choice" and not row.sends.startswith("/") for row in block.rows):
                 self._transcript.remove_block(block.id)
@@ -211,7 +212,7 @@ class Presenter:
         self._earlier_blocks.start_adding()
 
     def redraw_for_extensions(self, catalogue: ExtensionCatalogue) -> None:
-        """Redraws what loaded extensions draw differently; everything if that is unknown."""
+        """Draws the blocks again that loaded extensions draw differently; all blocks if that is unknown."""
         is_first = self.renderers.catalogue is None
         self.renderers.catalogue = catalogue
         log = self._session.log
@@ -297,7 +298,8 @@ class Presenter:
             self._transcript.add(message_blocks.mark_job_delivered(told))
 
     def _change_waiting_cards(self, event: AgentStart | AgentSettled | PendingChanged | QueueUpdate) -> None:
-        """Updates the cards of calls that were abandoned, of staged changes, and of what waits."""
+        """Updates the cards of staged changes and the end of the last turn after an event; when the agent has settled,
+        ends open calls and the turn."""
         if isinstance(event, AgentSettled):
             self._close_open_calls()
             self._add_turn_end(self._turn_ends.unfinished_turn_end())
@@ -406,7 +408,7 @@ class Presenter:
                 self._pending_results[str(message.details.get("jobId"))] = block
 
     def _add_turn_end(self, line: TurnBlock | None) -> None:
-        """Adds the end of a turn, if there is one."""
+        """Adds the end of a turn to the transcript; does nothing for None."""
         if line is not None:
             self._turn_bars.add(line)
 
@@ -459,8 +461,8 @@ class Presenter:
                 assert_never(event)
 
     def _mark_asked_call(self, event: QuestionAsked) -> None:
-        """Marks a call and those behind it as waiting for approval, or the call that asks the user: their time starts
-        with the answer. A call whose server or helper asks has begun, and holds up no other."""
+        """Marks the card of the call that a question is about, and of calls waiting after it, as waiting; their time
+        starts with the answer. A call whose server or helper asks has already begun, and holds up no other."""
         known = self._find_asked_call(event)
         if known is None or event.answer is None or event.answer.done():
             return
@@ -513,7 +515,7 @@ class Presenter:
         )
 
     def _close_open_calls(self) -> None:
-        """Marks open calls as aborted after a run that ended with an internal error."""
+        """Marks calls that are still open as aborted after a run that ended with an internal error."""
         for known in self._calls.values():
             known.started_at, known.has_ended = None, True
             self._draw_call(known, CardState.ABORTED)
@@ -554,7 +556,7 @@ _STAGED_LABEL = ", staged"
 
 
 class StagedCards:
-    """Updates the cards of staged changes."""
+    """Updates the cards of calls that staged changes when these are applied or discarded."""
 
     def __init__(self, transcript: Transcript, key_label: KeyLabel) -> None:
         self._transcript = transcript
@@ -563,7 +565,7 @@ class StagedCards:
         """The blocks of unresolved staged changes, by the change's id."""
 
     def remember_block(self, block_id: str, details: Mapping[str, Any] | None) -> None:
-        """Remembers the block of a call that staged changes."""
+        """Stores which block shows the call that staged a change."""
         if id := text_detail(details, "pending"):
             self._blocks[id] = block_id
 
@@ -576,7 +578,7 @@ class StagedCards:
                 self._set_card_text(block_id, f"{_STAGED_LABEL}{keys}")
 
     def _keys(self) -> str:
-        """Returns the current keys that apply or discard; the approval bar handles them."""
+        """Returns a text with the current keys that apply or discard staged changes; the approval bar handles them."""
         once = self._key_label("app.approval.once", "alt+a")
         deny = self._key_label("app.approval.deny", "alt+x")
         told = [f"{key} {does}" for key, does in ((once, "applies"), (deny, "discards")) if key]

@@ -1,5 +1,6 @@
-"""Chooses how stored entries look: an extension's renderer first, then bayou's own drawing. The transcript
-draws the cards; `message_blocks` converts messages to blocks."""
+"""Chooses how stored entries look in the transcript: by an extension's renderer first, else by bayou's own drawing.
+
+The transcript draws the cards; `message_blocks` converts messages to blocks."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -21,7 +22,7 @@ _TONES = {"warning": NoteKind.WARNING, "error": NoteKind.ERROR}
 
 
 class Renderers(msgspec.Struct):
-    """The current renderers of one session. Without extensions bayou draws everything."""
+    """The functions that draw the entries of one session. Without extensions bayou draws everything."""
 
     draw_card: Callable[[ToolCall, ToolResult | None], Card]
     """Returns the card with which a tool shows a call and its result."""
@@ -42,15 +43,14 @@ class Renderers(msgspec.Struct):
         return shown.view.card() if shown is not None and shown.view is not None else usual
 
     def message_block(self, block_id: str, message: CustomMessage, kind: CustomKind) -> CustomBlock | None:
-        """Returns an extension's block for a message; None if only bayou draws this type."""
+        """Returns the block that an extension draws for a custom message; None if no extension draws this type."""
         if self.catalogue is None:
             return None
         shown = self.catalogue.render_message(message, expanded=True)
         return self._extension_block(block_id, message.custom_type, shown, kind)
 
     def entry_block(self, entry: CustomEntry) -> CustomBlock | None:
-        """Returns the block of a custom entry; None if there is no renderer, and then it is not
-        shown."""
+        """Returns the transcript block of a custom entry; None if nothing draws its type, so that it is not shown."""
         if entry.custom_type == CELL_ENTRY_TYPE:
             return excluded_cell(entry.id, entry.data)
         if self.catalogue is None:
@@ -82,7 +82,7 @@ class Renderers(msgspec.Struct):
         return shown.widget if shown is not None else None
 
     def entries_to_redraw(self, entries: Sequence[Entry]) -> list[CustomMessageEntry] | None:
-        """Returns the entries that look different with the loaded extensions; None if any entry may."""
+        """Returns the entries that loaded extensions draw differently than bayou; None if that may be any entry."""
         if self.catalogue is None:
             return []
         if self.catalogue.draws_more_than_messages:

@@ -1,6 +1,5 @@
-"""Shows the user's `!` command and `$` cell while they run, and until they are recorded.
-
-They run besides the agent; while it works, their record follows after the turn."""
+"""Shows the user's own `!` command and `$` Python cell in the transcript while they run, until they are recorded. They
+run besides the agent; while it works, their record follows after the turn."""
 
 from collections import deque
 from typing import Any
@@ -22,7 +21,7 @@ MAX_KEPT_OUTPUT_CHARS = 20_000
 
 
 class RunningCommands:
-    """Shows the user's commands: one runs at a time, and several may wait to be recorded."""
+    """Shows the user's own commands in the transcript: one runs at a time, and several may wait to be recorded."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
@@ -34,7 +33,8 @@ class RunningCommands:
         self._running: BashExecutionMessage | None = None
 
     def handle_event(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> bool:
-        """Handles events of Python cells and of a goal's checks, which no answer calls."""
+        """Shows a tool event of a Python cell or a goal's check, which no answer of the model calls; returns False for
+        any other event."""
         return self._cells.handle_event(event) or self._checks.handle_event(event)
 
     def start_command(self, command: str, *, exclude: bool) -> None:
@@ -50,7 +50,7 @@ class RunningCommands:
             self._draw(self._running, CardState.RUNNING)
 
     def end_command(self, message: BashExecutionMessage | None) -> None:
-        """Ends the running command. Without a message it did not run, and its block is removed."""
+        """Shows the end of the running command; if there is no message, it did not run, and its block is removed."""
         was_running, self._running = self._running is not None, None
         if message is None:
             if was_running and self._unrecorded_blocks:
@@ -76,14 +76,15 @@ class RunningCommands:
 
 
 class RunningCells:
-    """Shows running cells. Their events are tool events without an answer that calls the tool."""
+    """Shows the user's Python cells in the transcript while they run. Their events are tool events, although no answer
+    of the model calls them."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
         self._arguments: dict[str, dict[str, Any]] = {}
 
     def handle_event(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> bool:
-        """Handles the event if it belongs to a cell; returns whether it does."""
+        """Shows a tool event of a user's Python cell; returns False for any other event."""
         call_id = event.tool_call_id
         if not is_user_cell(call_id):
             return False

@@ -1,4 +1,4 @@
-"""A tool call on the screen, also while its arguments stream."""
+"""The state of a tool call in the transcript, also while its arguments stream."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from widgets.transcript.blocks import CardState
 
 
 class ShownCall(msgspec.Struct, kw_only=True):
-    """The state of a tool call in the transcript."""
+    """The state of a tool call as the transcript shows it: arguments so far, preview, waiting, outcome."""
 
     block_id: str
     call: ToolCall
@@ -34,7 +34,7 @@ class ShownCall(msgspec.Struct, kw_only=True):
 
     @property
     def state(self) -> CardState:
-        """The card state while the call has not ended."""
+        """The card's state while the call has not ended: waiting for approval, running, or pending."""
         if self.is_asked_about:
             return CardState.ASKED
         return CardState.PENDING if self.started_at is None or self.is_waiting else CardState.RUNNING
@@ -46,7 +46,7 @@ class ShownCall(msgspec.Struct, kw_only=True):
 
     @property
     def result(self) -> ToolResult | None:
-        """The result to draw: the outcome, or the preview before it."""
+        """The result that the card draws: the outcome, or before it the preview of what the call would change."""
         return self.preview if self.outcome is None else result_from_outcome(self.outcome)
 
 
@@ -55,7 +55,7 @@ MIN_SECONDS_BETWEEN_DRAWINGS = 0.15
 
 
 class StreamedCalls(msgspec.Struct, frozen=True):
-    """Draws tool calls whose arguments stream."""
+    """Draws tool calls while their arguments stream in from the model."""
 
     has_preview: Callable[[str], bool]
     preview: Callable[[str, Mapping[str, Any]], Awaitable[ToolResult | None]]

@@ -1,4 +1,4 @@
-"""The card of a summary being written: its text, progress, and the branch that it summarises."""
+"""The card of a summary while the model writes it: its text, its progress, and the branch that it summarises."""
 
 from collections.abc import Callable
 
@@ -16,12 +16,12 @@ _MAX_PROMPT_CHARS = 60
 
 
 def make_branch_namer(session: Session) -> Callable[[BranchSummaryEntry], str]:
-    """Returns a function that names the branch of a summary."""
+    """Returns a function that names the branch that a summary is about."""
     return lambda summary: _branch_name(session.log, summary)
 
 
 def _branch_name(log: SessionLog, summary: BranchSummaryEntry) -> str:
-    """Returns the label of the branch that was left, else its first own prompt; empty if it has none."""
+    """Returns the name of a branch that was left: its label, else its first own prompt; empty if it has none."""
     if summary.from_id not in log:
         return ""
     if label := log.label(summary.from_id):
@@ -41,7 +41,7 @@ def _branch_name(log: SessionLog, summary: BranchSummaryEntry) -> str:
 
 
 class SummaryCard:
-    """Shows the one summary that is being written."""
+    """Shows the one summary that the model is writing in the transcript."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript

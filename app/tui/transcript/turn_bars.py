@@ -1,4 +1,5 @@
-"""Keeps the ends of turns true: which changes are undone, what their keys would act on now, and what still waits."""
+"""Keeps the ends of turns in the transcript up to date: which changes are undone, what their keys would act on now, and
+what still waits."""
 
 from collections.abc import Iterable
 
@@ -18,7 +19,7 @@ _REDO = "app.files.redo"
 
 
 class TurnBars:
-    """The ends of turns in one transcript. Only the one on which the keys for changes act names them."""
+    """The ends of turns in one transcript. The keys for changes are named only at the turn on which they would act."""
 
     def __init__(self, session: Session, transcript: Transcript, key_label: KeyLabel) -> None:
         self._session, self._transcript, self._key_label = session, transcript, key_label
@@ -40,12 +41,13 @@ class TurnBars:
                 self._replace(id)
 
     def replace_all(self, blocks: Iterable[Block]) -> list[Block]:
-        """Returns the blocks of a conversation with the ends of its turns as they are now."""
+        """Forgets the known ends of turns; returns the blocks of another conversation with the ends of its turns as
+        they are now."""
         self._ends.clear()
         return self.add_earlier(blocks)
 
     def add_earlier(self, blocks: Iterable[Block]) -> list[Block]:
-        """Returns blocks above the known ones, with the ends of their turns as they are now."""
+        """Adds the ends of earlier turns; returns the blocks with these ends as they are now."""
         shown = list(blocks)
         earlier = {block.id: block for block in shown if isinstance(block, TurnBlock)}
         undoable = self._undoable_id
@@ -57,13 +59,13 @@ class TurnBars:
         return [self._as_of_now(block) if isinstance(block, TurnBlock) else block for block in shown]
 
     def update_changes(self) -> None:
-        """Updates all ends after files were restored."""
+        """Updates the ends of all turns after files were restored."""
         self._look_up_changes()
         for id in self._ends:
             self._replace(id)
 
     def update_waiting(self) -> None:
-        """Updates the last end after something began or ended to wait."""
+        """Updates the end of the last turn after some work began to wait or ended."""
         if self._last_id in self._ends:
             self._replace(self._last_id)
 
@@ -81,7 +83,7 @@ class TurnBars:
         self._undoable_id = next((id for id in changed if not self._restore_of(id)), "")
 
     def _restore_of(self, id: str) -> str:
-        """Returns the restore that undid the changes of a turn; empty if they are not undone."""
+        """Returns the id of the restore that undid the changes of a turn; empty if they are not undone."""
         return self._undone.get(id.removeprefix(CHANGES_ID_PREFIX), "")
 
     def _as_of_now(self, end: TurnBlock) -> TurnBlock:

@@ -24,7 +24,8 @@ _STATE_WORDS = {CardState.DONE: DONE_WORD, CardState.ABORTED: "Stopped", CardSta
 
 
 class TurnEnds:
-    """Collects what the turns of one branch took and changed, from its entries or from messages as they arrive."""
+    """Collects how long each turn of a branch took and which files it changed, from entries or from messages as they
+    arrive."""
 
     def __init__(self) -> None:
         self._entries_since_end: list[Entry] = []
@@ -35,16 +36,17 @@ class TurnEnds:
         self._doubt = ""
 
     def add_entry(self, entry: Entry) -> None:
-        """Adds an entry to the current turn; only entries about file changes count."""
+        """Adds a session entry to the current turn if it records file changes; ignores other entries."""
         if isinstance(entry, CustomEntry) and files_of(entry) is not None:
             self._entries_since_end.append(entry)
 
     def turn_end_before(self, said: Entry | Message) -> TurnBlock | None:
-        """Returns the end of the turn before a message: only before a prompt."""
+        """Returns the end of the unfinished turn if the message is a prompt, which begins the next one; else None."""
         return self.unfinished_turn_end() if isinstance(_message_of(said), UserMessage) else None
 
     def turn_end_after(self, said: Entry | Message) -> TurnBlock | None:
-        """Adds a message to the current turn; returns the turn's end after an answer without tool calls."""
+        """Adds a message to the current turn; returns the turn's end if it is an answer without tool calls, else
+        None."""
         message = _message_of(said)
         if not isinstance(message, AssistantMessage | ToolResultMessage):
             return None
@@ -66,8 +68,8 @@ class TurnEnds:
         return None if message.tool_calls or self._state is CardState.FAILED else self.unfinished_turn_end()
 
     def unfinished_turn_end(self) -> TurnBlock | None:
-        """Returns the end of what has happened since the last one; None if nothing is worth telling: a short turn
-        that was not stopped, or one without changes whose answer says itself that it was stopped or failed."""
+        """Returns the end of the turn that has no final answer; None if nothing is worth showing: it was short and not
+        stopped, or changed no files and its answer itself says that it was stopped or failed."""
         entries, self._entries_since_end = self._entries_since_end, []
         seconds, self._elapsed_ms = self._elapsed_ms / 1000, 0.0
         state, self._state = self._state, CardState.DONE
@@ -95,8 +97,8 @@ class TurnEnds:
 
 
 def _changed_files(counted: ChangeCounts) -> str:
-    """Names the changed files and counts their lines: `fleet.py, boats.md +4 −1`; counts the files if they are more,
-    or have long names or the same one."""
+    """Returns a text with the names of changed files and their lines, such as `fleet.py, boats.md +4 −1`; only their
+    number if they are many or the names are long or equal."""
     names = {PurePath(path).name for path in counted.paths}
     text = ", ".join(sorted(names))
     if counted.files != len(names) or len(names) > _MAX_NAMED_FILES or cells(text) > _MAX_NAMES_CELLS:

@@ -1,5 +1,5 @@
-"""The page before the first prompt: what answers, what it may do, the sessions to go on with, what to try. In offline
-mode how to connect a model."""
+"""The first page, shown before the first prompt: the model, what it may do, recent sessions, tips. In offline mode how
+to connect a model."""
 
 import asyncio
 import os
@@ -60,7 +60,7 @@ _PLANNING_WORDS = "nothing changes until you accept a plan"
 
 
 class WelcomeMessage:
-    """The first page of one session: facts, recent sessions and tips, or suggestions in offline mode."""
+    """The first page of one session: facts, recent sessions and tips; in offline mode suggestions."""
 
     def __init__(
         self, assembled: "AssembledSession", key_label: KeyLabel, terminal_rows: Callable[[], int]
@@ -103,7 +103,7 @@ class WelcomeMessage:
         return self._choices[int(number) - 1].sends
 
     async def load(self, shown: Callable[[], None]) -> None:
-        """Loads what the page is not delayed for: the number of rules, and the sessions that were used last."""
+        """Loads what the first page does not wait for: the number of rules, and the sessions that were used last."""
         if not self.welcome_blocks():
             return
         from app.sessions.session_library import newest_sessions  # noqa: PLC0415  (after the first paint)
@@ -131,7 +131,7 @@ class WelcomeMessage:
 
     @property
     def _earlier_session_count(self) -> int:
-        """The number of earlier sessions here; it stays while this session is open."""
+        """The number of earlier sessions in this folder, counted once for the open session."""
         session_id = self._session.state.session_id
         if self._session_count_cache[0] != session_id:
             self._session_count_cache = (
@@ -196,7 +196,8 @@ class WelcomeMessage:
         yield PageRow(label="Loaded", text=text, detail="/context", sends="/context")
 
     def _fact(self, label: str, text: str, action: str, command: str) -> PageRow:
-        """Returns a fact with the key that changes it, or the command if there is no key."""
+        """Returns a row of the first page with a fact and the key that changes it, or the command if there is no
+        key."""
         key = self._key_label(action, _USUAL_KEYS[action])
         return PageRow(
             label=label, text=text, detail=key or command, action=action if key else "", sends=command
@@ -212,7 +213,7 @@ class WelcomeMessage:
         )
 
     def _tips_block(self) -> NoteBlock:
-        """Returns three tips, other ones for each new session."""
+        """Returns the block of the first page with three tips, other ones for each new session."""
         first = _TIP_COUNT * self._earlier_session_count
         chosen = (_TIPS[(first + number) % len(_TIPS)] for number in range(_TIP_COUNT))
         return NoteBlock(id="tips", title="Tips", is_centred=True, text="", rows=self._tip_rows(chosen))
@@ -277,7 +278,7 @@ def _count_session_files(sessions: Path) -> int:
 
 
 def _file_names(cwd: Path) -> list[str]:
-    """Returns the files in this folder and one level below, those of the folder first."""
+    """Returns the names of files in the working folder, then of those one level below."""
     here: list[str] = []
     below: list[str] = []
     try:

@@ -16,8 +16,7 @@ def readable_style(style: Style) -> Style:
 
 
 def has_background(style: Style) -> bool:
-    """Returns whether a style has a background other than the page's; always False for colours of the terminal's
-    palette."""
+    """Returns whether a style sets a background other than the terminal's default one."""
     return style.bgcolor is not None and not style.bgcolor.is_default
 
 

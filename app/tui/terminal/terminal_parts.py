@@ -115,7 +115,8 @@ class Clipboard:
         self._own_program = find_program
 
     def copy(self, text: str, what: str) -> None:
-        """Copies the text in the background, because a system tool may take a while."""
+        """Copies a text to the clipboard in the background, because a system tool may take a while, and tells the user
+        the outcome."""
         self._spawn(self._copy_and_notify(text, what))
 
     async def _copy_and_notify(self, text: str, what: str) -> None:

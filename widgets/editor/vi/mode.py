@@ -63,7 +63,7 @@ class ViMode:
         self._visual_start: tuple[Position, Position, ViModeName] | None = None
 
     def start_new_prompt(self) -> None:
-        """Switches to insert mode for a new prompt."""
+        """Switches vi to insert mode for a new prompt, and forgets pending keys and the selection."""
         self.mode, self.pending_keys, self.is_next_key_literal, self._current_change = (
             "insert",
             "",

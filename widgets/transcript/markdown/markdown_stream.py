@@ -197,7 +197,8 @@ class MarkdownStream:
         return self._has_brackets
 
     def _parse_everything_again(self) -> None:
-        """Parses everything again, because a link definition changed the text above it."""
+        """Parses the whole source again, because a new link definition changed the text above it; all leaves become
+        new."""
         self.generation += 1
         self.frozen = []
         self.live = []

@@ -18,7 +18,8 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     """The absolute working directory in which the code starts."""
     is_folder_known: bool = True
-    """False in a persistent shell, where an earlier command may have changed the directory."""
+    """Whether `folder` is certain; False in a persistent shell, where an earlier command may have changed the
+    directory."""
     environment: Mapping[str, str] = {}
     """Environment variables that the call sets."""
     outside: str | None = None

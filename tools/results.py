@@ -188,8 +188,8 @@ class Card(_Value, frozen=True, kw_only=True):
     summary: str = ""
     """The outcome of the tool call in a few words: `120 of 3,400 lines`, `exit 1`, `+3 -1`."""
     doubt: str = ""
-    """Why a tool call that succeeded may still have failed (text for the user); the card's mark then shows doubt
-    too."""
+    """The reason why a tool call that succeeded may still have failed, in words for the user; the card's mark then
+    shows doubt too."""
     blocks: tuple[Block, ...] = ()
     kind: ToolKind = "other"
     """The kind of the tool call (read, change, run …), which decides the colour of its action."""

@@ -103,7 +103,7 @@ class Workspace:
         self.spawn_hook = spawn_hook
         """A hook that is called before every command starts and may change the command."""
         self.watch_command: WatchCommand | None = None
-        """Called before every command of the model starts; watches its file changes."""
+        """A function that is called before every command of the model starts, and watches its file changes."""
         self.box_for_call: SandboxForCall | None = None
         """Returns the sandbox policy for a process of a call; `current_box_of` returns the one it would get now."""
         self.current_box_of: Callable[[str], Box | None] = lambda call_id: None
@@ -120,7 +120,7 @@ class Workspace:
         self.on_map_progress: Callable[[], None] = lambda: None
         """Called, from any thread, while the repository map is being built."""
         self.on_operations_switched: Callable[[], None] = lambda: None
-        """Called when the tools switch to other file and process operations."""
+        """A function that is called when the tools switch to other file and process operations."""
         self.artifacts, self.nested = artifacts or Artifacts(), NestedPathFinder()
         self.guard = AutorunGuard(self.nested, self.private_folder, lambda: self.artifacts.set_aside_folder)
         self.read_cache, self.line_indexes = ReadCache(), LineIndexes()

@@ -38,11 +38,11 @@ class FileSearchMatches(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
 
     path: str
     digest: str
-    """Hash of the file's bytes."""
+    """The hash of the searched file's bytes."""
     found: tuple[FoundSyntaxNode, ...] = ()
     replacements: tuple[SpanReplacement, ...] = ()
     nested: int = 0
-    """Number of matches within other matches, which are not rewritten in this pass."""
+    """The number of matches inside other matches, which are not rewritten in this pass."""
     skipped: tuple[str, ...] = ()
     """Matches that were left alone, with the reason."""
     problems: tuple[str, ...] = ()
@@ -58,9 +58,9 @@ class StructuralSearchProblem(msgspec.Struct, frozen=True, kw_only=True, tag="pr
 class StructuralSearchDone(msgspec.Struct, frozen=True, kw_only=True, tag="done"):
     searched: int
     unread: tuple[str, ...] = ()
-    """Files that are not UTF-8, or are gone."""
+    """The files that could not be searched, because they are not UTF-8 or have been removed."""
     pattern_readings: tuple[str, ...] = ()
-    """How the patterns were parsed, by language."""
+    """A description of how each pattern was parsed, by language."""
 
 
 SearchAnswer = FileSearchMatches | StructuralSearchProblem | StructuralSearchDone

@@ -52,7 +52,7 @@ _MAX_SMALL_FILES: Final = 5_000
 _MAX_SMALL_SIZE: Final = 16 << 20
 _MAX_OBJECT_SIZE: Final = 32 << 20
 _MAX_TOTAL_SIZE: Final = 1 << 30
-"""Maximum size of all copies of a session; further data is not copied."""
+"""The maximum size in bytes of all copies of a session; further data is not copied."""
 _MAX_CHECKED_OBJECTS: Final = 1_000
 """Number of newest objects whose size and time are compared after each command; older ones are only checked for
 existence."""

@@ -24,9 +24,9 @@ from tools.git.git_repository import GitRepository, find_repository
 from tools.git.risky_settings import starts_program
 
 _CONTROL_FILES: Final = ("hooks", "config", "config.worktree", "commondir", "gitdir")
-"""Files in each git folder that decide which programs run, and which folders count."""
+"""The files in each git folder that decide which programs git runs and which folders it uses."""
 COMMONDIR_HERE: Final = "."
-"""Content of a `commondir` that means its own folder, like no `commondir`."""
+"""The content of a `commondir` file that names its own folder, and so has the same effect as no such file."""
 RESERVED_CONTENT: Final = {"commondir": COMMONDIR_HERE, "config.worktree": ""}
 """Optional files of git, with a content that has the same effect as no file."""
 _MAX_POINTER_BYTES: Final = 64 * 1024

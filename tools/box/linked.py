@@ -25,7 +25,7 @@ protected."""
 MAX_HELD: Final = 200
 """The maximum number of hard-linked files whose moves are followed."""
 _MAX_NAMES: Final = 1_000
-"""Maximum number of entries of one place that are searched for files with several names."""
+"""The maximum number of entries of one place that are searched for files with several hard links."""
 _MAX_COPIED_SIZE: Final = 1 << 30
 _CONTENT_FOLDERS: Final = frozenset({"objects", "pristine", "data"})
 """Folders of version control with content that never changes, or that only its own program appends to."""

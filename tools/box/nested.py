@@ -25,7 +25,7 @@ MAX_REPOSITORIES: Final = 50
 """The maximum number of repositories that are searched for below a workspace, not counting those that an index
 links to."""
 _MAX_NAMED_FOLDERS: Final = 300
-"""Maximum number of folders in which a pattern of git's configuration is looked for."""
+"""The maximum number of folders in which files are searched for that match a pattern in git's configuration."""
 _SKIPPED_FOLDERS: Final = frozenset({*VCS_FOLDERS, "node_modules", "__pycache__", "target"})
 _ENVIRONMENT_PART: Final = late(r"/\.?venv(?:/lib(?:64)?(?:/python[^/]*(?:/[a-z]+-packages)?)?)?\Z")
 """The folders of a virtual environment that are searched: those on the way to its packages, whose content is not."""

@@ -26,7 +26,7 @@ Snapshot = dict[str, tuple[int, ...]]
 _MAX_ENTRIES: Final = 1_000
 """Maximum number of entries that are compared in one place."""
 _MAX_SHARED: Final = 5_000
-"""Maximum number of files with several names that are compared."""
+"""The maximum number of hard-linked files whose state is compared."""
 _MAX_GIT_ENTRIES: Final = 20_000
 """Maximum number of entries of one git folder that are searched for links."""
 _DOT_GIT: Final = ".git"

@@ -27,8 +27,8 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     """Guarded paths that other programs change all the time, so that they are not compared before and after a
     command."""
     linked: tuple[str, ...] = ()
-    """Files with hard links elsewhere, which writing in place would change too: read-only for processes. bayou's
-    own tools may change them, because they write a copy."""
+    """Files with further hard links elsewhere, which are read-only for processes, because writing in place would
+    change those too. bayou's own tools may change them, because they write a copy."""
     pinned: tuple[str, ...] = ()
     """Writable places that must not be moved."""
     links: tuple[str, ...] = ()

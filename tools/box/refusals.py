@@ -83,7 +83,7 @@ RefusalKind = Literal["write", "read", "network", "rights", "daemon"]
 class Refusal(msgspec.Struct, frozen=True):
     kind: RefusalKind
     place: str = ""
-    """Absolute path of the nearest place that can sensibly be allowed."""
+    """The absolute path of the refused place, or of the nearest parent that it makes sense to allow."""
 
 
 def find_refusals(

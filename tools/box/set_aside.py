@@ -76,7 +76,7 @@ class BoxChanges(msgspec.Struct, frozen=True, kw_only=True):
     put_back: tuple[RestoredFiles, ...] = ()
     """Parts of git folders that were destroyed and restored."""
     written_through: tuple[str, ...] = ()
-    """Files that were written and have further names elsewhere."""
+    """Files that the command wrote although they have further hard links elsewhere."""
     limits: tuple[str, ...] = ()
     """Places where the search stopped, so that there may be more changes; each is reported once."""
 

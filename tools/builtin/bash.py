@@ -90,7 +90,7 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
 
     cwd: Annotated[str | None, UNDECLARED_ARGUMENT] = None
     head: Annotated[Annotated[int, msgspec.Meta(ge=1)] | None, UNDECLARED_ARGUMENT] = None
-    """Number of output lines to show from the beginning; `tail` counts from the end."""
+    """The number of first output lines to show; `tail` is that of the last lines."""
     tail: Annotated[Annotated[int, msgspec.Meta(ge=1)] | None, UNDECLARED_ARGUMENT] = None
 
     def effects(self, context: ToolContext) -> Effects:

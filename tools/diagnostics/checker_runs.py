@@ -20,7 +20,8 @@ _MAX_CHECKER_ERROR_CHARS: Final = 20_000
 
 
 class CheckerEnvironment(msgspec.Struct, frozen=True, kw_only=True):
-    """What all linters and type checkers of one check share: processes, environment, sandbox, time limit."""
+    """The settings that all linters and type checkers of one check share: processes, environment, sandbox, time
+    limit."""
 
     processes: LocalProcesses
     environment: Mapping[str, str]

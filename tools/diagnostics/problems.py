@@ -28,9 +28,9 @@ class CodeProblem(msgspec.Struct, frozen=True, kw_only=True):
     """Column from 1; 0 means the whole line."""
     text: str
     rule_name: str = ""
-    """Name of the rule, if the program gives one."""
+    """The name of the violated rule, if the checker gives one; empty otherwise."""
     checker_name: str = ""
-    """Name of the program."""
+    """The name of the checker that reported the problem."""
     severity: Severity = "error"
 
     @property

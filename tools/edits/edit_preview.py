@@ -36,7 +36,8 @@ _MAX_COMPARED_CHARS: Final = 4_000_000
 
 
 class PreviewFile(msgspec.Struct, frozen=True, kw_only=True):
-    """What a preview knows of a file before a call changes it: its text, or that it is missing or hidden."""
+    """The state of a file before a call changes it, as a preview knows it: its text, or that it is missing or
+    hidden."""
 
     state: Literal["text", "missing", "hidden"]
     """Whether the file's text is known, or the file is missing or hidden, that is too large, binary or not to be

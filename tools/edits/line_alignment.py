@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 MAX_ALIGNED_LINES: Final = 4_000
-"""Maximum size of a changed part, without the equal lines around it."""
+"""The maximum number of lines of a changed part that is aligned, without the equal lines around it."""
 _MAX_COMPARED_LINE_PAIRS: Final = 40_000
 
 

@@ -66,7 +66,7 @@ class ResolvedAction(msgspec.Struct, frozen=True, kw_only=True):
     staged: StagedAction
     action: Resolution
     is_done: bool
-    """False if the action should have been applied and could not be."""
+    """Whether the action was carried out; False if it should have been applied and could not be."""
     text: str
     resolved_by: ResolvedBy
 

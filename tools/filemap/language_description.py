@@ -14,8 +14,8 @@ AncestorTypes = tuple[str, "AncestorTypes | None"]
 
 
 class NodeContext:
-    """What the rule that names a symbol may use besides its syntax node: the source text, and the types of the ancestor
-    nodes."""
+    """The source text around a syntax node, and the types of its ancestor nodes, for the rule that names the node's
+    symbol."""
 
     __slots__ = ("ancestors", "ascii_text", "source")
 
@@ -227,7 +227,7 @@ def method_rule_inside(*owners: str) -> NameRule:
 
 
 def name_assigned_function(node: Node, _place: NodeContext) -> Node | None:
-    """Names a function that is assigned to a name: returns `name` of `name = function(…)`."""
+    """Returns the symbol name of a function that is assigned to a variable: `name` of `name = function(…)`."""
     value = node.child_by_field_name("value")
     is_function = value is not None and value.type == "function_definition"
     return node.child_by_field_name("name") if is_function else None

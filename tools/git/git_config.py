@@ -46,7 +46,7 @@ class GitConfigEntry(msgspec.Struct, frozen=True, kw_only=True):
 class GitConfiguration(msgspec.Struct, frozen=True, kw_only=True):
     entries: tuple[GitConfigEntry, ...] = ()
     unreadable_files: tuple[tuple[Path, str], ...] = ()
-    """Files that could not be read or parsed completely, with the reason."""
+    """The configuration files that could not be read or parsed completely, with the reason."""
 
 
 class MalformedGitConfig(ValueError):

@@ -32,7 +32,7 @@ KERNEL_RESTARTED_NOTICE: Final = "The kernel was restarted; its state is gone."
 
 
 class CellEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """How a cell ended, besides its output."""
+    """The end of a Python cell: the kernel's report, and why the cell was stopped."""
 
     done_message: CellDone | None = None
     """The kernel's report on the cell; None if the kernel ended before it."""

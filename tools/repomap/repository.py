@@ -89,7 +89,7 @@ _HIDING_RULES_CACHE_SECONDS = 0.5
 
 
 class IndexState(msgspec.Struct, frozen=True):
-    """How much of the repository an answer covers: indexed and missing files, problems."""
+    """The part of the repository that an answer covers: numbers of indexed and missing files, and problems."""
 
     indexed_count: int
     missing_count: int

@@ -21,7 +21,7 @@ _PIPE_DRAIN_TIMEOUT: Final = 2.0
 
 
 class ProgramOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program wrote, and how it ended."""
+    """The output of a program, with its exit code and whether it was ended by a limit."""
 
     output: bytes
     errors: bytes

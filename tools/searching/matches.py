@@ -11,7 +11,7 @@ from tools.searching.globs import FileFilter
 from tools.text import escape_controls
 
 MAX_COUNTED_MATCHES: Final = 10_000
-"""Maximum number of matches that are counted."""
+"""The maximum number of matches of a search that are counted."""
 _CHARS_BEFORE_MATCH: Final = 150
 """The number of characters of a long line that are shown before its match."""
 

@@ -172,7 +172,8 @@ def _name_hcl_attribute(node: Node, place: NodeContext) -> Node | None:
 
 
 def _name_hcl_block(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """Names a Terraform block by its labels, as other blocks refer to it: `resource aws_s3_bucket.files`."""
+    """Returns the symbol name of a Terraform block, made of its labels as other blocks refer to it: `resource
+    aws_s3_bucket.files`."""
     if place.ancestor_type(1) == "block" and _is_in_hcl_declaration(node, place):
         return None
     labels = [

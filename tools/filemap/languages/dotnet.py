@@ -39,7 +39,7 @@ def _csharp_operator_rule(field: str) -> NameRule:
 
 
 def _name_csharp_parameter(node: Node, place: NodeContext) -> Node | None:
-    """Names the parameters of a C# record, which are its properties."""
+    """Returns the symbol name of a C# record's parameter, which is a property of the record."""
     is_property = place.ancestor_type(1) == "record_declaration"
     return node.child_by_field_name("name") if is_property else None
 

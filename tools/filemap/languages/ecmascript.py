@@ -188,7 +188,8 @@ def _name_js_field(node: Node, place: NodeContext) -> list[NamedNode] | None:
 
 
 def _name_js_function_expression(node: Node, place: NodeContext) -> Node | None:
-    """Names JavaScript function expressions that have only their own name: callbacks, `export default`."""
+    """Returns the symbol name of a JavaScript function expression that is not assigned: a named callback, `export
+    default`."""
     return None if place.ancestor_type() in _JS_NAMING_NODES else node.child_by_field_name("name")
 
 
@@ -209,7 +210,7 @@ _JS_EXTENDING_CALLS = word_set(
 
 
 def _name_js_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """Names JavaScript calls that define symbols: tests such as `describe("…", () => …)`,
+    """Returns the symbol name of a JavaScript call that defines something: a test such as `describe("…", () => …)`,
     `Object.assign(Boat.prototype, {…})`, `export default defineX({…})`."""
     called = node.child_by_field_name("function")
     if called is not None and called.type == "call_expression":  # `test.each([…])("…", …)`
@@ -240,14 +241,15 @@ def _name_js_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
 
 
 def _name_js_default_object(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """Names the JavaScript object of `export default {…}`, if it has methods."""
+    """Returns the symbol name of the JavaScript object in `export default {…}`, if it has methods."""
     if place.ancestor_type() != "export_statement" or not _has_js_methods(node):
         return None
     return [NamedNode("default", "constant", "default")]
 
 
 def _name_ts_type_member(node: Node, place: NodeContext) -> Node | None:
-    """Names members of TypeScript interfaces and object types, but not of types inside a signature."""
+    """Returns the symbol name of a member of a TypeScript interface or object type, but not of a type inside a
+    signature."""
     above, owner = place.ancestor_type(), place.ancestor_type(1)
     is_whole = above == "object_type" and owner in ("type_alias_declaration", "interface_declaration")
     return node.child_by_field_name("name") if is_whole or above in ("interface_body", "class_body") else None
@@ -258,7 +260,7 @@ def _name_ts_enum_member(node: Node, place: NodeContext) -> Node | None:
 
 
 def _name_ts_global_block(node: Node, place: NodeContext) -> str | None:
-    """Names TypeScript's block `declare global { … }`."""
+    """Returns the symbol name of TypeScript's block `declare global { … }`."""
     return "global" if child_of_type(node, "statement_block") is not None else None
 
 

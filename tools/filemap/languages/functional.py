@@ -237,7 +237,8 @@ _SYMBOL_KIND_BY_ELIXIR_ATTRIBUTE = {
 
 
 def _name_elixir_attribute(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """Names Elixir's attributes that declare something: `@type name :: …` and `@callback name(…) :: …`."""
+    """Returns the symbol name of an Elixir attribute that declares something: `@type name :: …` or `@callback
+    name(…) :: …`."""
     call = node.child_by_field_name("operand")
     target = call.child_by_field_name("target") if call is not None else None
     kind = _SYMBOL_KIND_BY_ELIXIR_ATTRIBUTE.get(place.text(target)) if target is not None else None
@@ -408,7 +409,7 @@ def _name_lisp_definition(node: Node, place: NodeContext) -> list[NamedNode] | N
 
 
 def _name_lisp_method(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """Names a Clojure method: `(name [this] …)` inside a protocol, record or type."""
+    """Returns the symbol name of a Clojure method: `(name [this] …)` inside a protocol, record or type."""
     link = place.ancestors
     if link is None or (link[1] is not None and link[1][0] == "list_lit"):
         return None

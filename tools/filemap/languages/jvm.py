@@ -74,7 +74,8 @@ def _name_kotlin_property(node: Node, place: NodeContext) -> list[Node] | None:
 
 
 def _name_kotlin_parameter(node: Node, place: NodeContext) -> Node | None:
-    """Names a Kotlin constructor parameter such as `val name: Type`, which declares a property of the class."""
+    """Returns the symbol name of a Kotlin constructor parameter such as `val name: Type`, which declares a property
+    of the class."""
     is_property = child_of_type(node, "binding_pattern_kind") is not None
     return child_of_type(node, "simple_identifier") if is_property else None
 
@@ -141,7 +142,7 @@ _SCALA_CASE_CLASS_PATTERN = re.compile(
 
 
 def _name_scala_parameter(node: Node, place: NodeContext) -> Node | None:
-    """Names parameters of a Scala class that are members: those of a case class, and `val name: Type`."""
+    """Returns the symbol name of a Scala class parameter that is a member: one of a case class, or `val name: Type`."""
     owner = node.parent.parent if node.parent is not None else None
     is_member = _SCALA_VALUE_PATTERN.match(place.source, node.start_byte, node.end_byte) or (
         owner is not None and _SCALA_CASE_CLASS_PATTERN.match(place.source, owner.start_byte, owner.end_byte)

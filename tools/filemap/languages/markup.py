@@ -124,7 +124,8 @@ def _name_css_variable(node: Node, place: NodeContext) -> Node | None:
 
 
 def _name_css_rule(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """Names a CSS rule by all text before its block, including selectors that the grammar does not know."""
+    """Returns the symbol name of a CSS rule: all text before its block, including selectors that the grammar does
+    not know."""
     block = child_of_type(node, "block")
     if block is None:
         return None

@@ -100,7 +100,8 @@ def split_objective_c(source: bytes) -> tuple[bytes, bytes]:
 
 
 def _name_objc_method(node: Node, place: NodeContext) -> str | None:
-    """Names an Objective-C method by its selector: `- (void)setX:(int)x forY:(int)y` is setX:forY:."""
+    """Returns the symbol name of an Objective-C method, its selector: that of `- (void)setX:(int)x forY:(int)y` is
+    setX:forY:."""
     names = [child for child in node.named_children if child.type == "identifier"]
     parts = [place.text(name) for name in names]
     if not parts:
@@ -130,7 +131,7 @@ def _name_objc_class(node: Node, place: NodeContext) -> str | None:
 
 
 def _name_objc_variables(node: Node, _place: NodeContext) -> list[Node] | None:
-    """Names the instance variables of an Objective-C class: `@interface A { int _count; }`."""
+    """Returns the symbol names of the instance variables of an Objective-C class: `@interface A { int _count; }`."""
     declared = (child for child in node.named_children if child.type == "struct_declarator")
     return [
         name for each in declared if (name := declared_name_node(first_named_child(each))) is not None

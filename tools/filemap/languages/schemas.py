@@ -244,7 +244,7 @@ VERILOG = Language(
 
 
 def _name_vhdl_statement(node: Node, place: NodeContext) -> Node | None:
-    """Names a VHDL statement by the label before it: `name :`, without the colon."""
+    """Returns the symbol name of a VHDL statement: the label before it (`name :`), without the colon."""
     found = child_of_type(node, "label")
     return first_named_child(found) if found is not None else None
 

@@ -64,8 +64,8 @@ def _find_enclosing_r_call(node: Node, place: NodeContext) -> tuple[Node | None,
 
 
 def _name_r_member(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """Names a function in an R list, or a field of an R class; a callback argument such as `error = function(e)` is no
-    member."""
+    """Returns the symbol name of a function in an R list, or of a field of an R class; a callback argument such as
+    `error = function(e)` is no member."""
     call, called = _find_enclosing_r_call(node, place)
     if called not in _R_MEMBER_LISTS:
         return None
@@ -144,7 +144,7 @@ def _name_julia_assignment(node: Node, place: NodeContext) -> list[NamedNode] | 
 
 
 def _name_julia_field(node: Node, place: NodeContext) -> Node | None:
-    """Names a field of a Julia struct: `name` or `name::Type`."""
+    """Returns the symbol name of a Julia struct's field: `name` or `name::Type`."""
     if place.ancestor_type() == "const_statement":
         is_field = (place.ancestor_type(1), place.ancestor_type(2)) == ("block", "struct_definition")
     else:
@@ -183,7 +183,8 @@ JULIA = Language(
 
 
 def _name_fortran_interface(node: Node, place: NodeContext) -> Node | str:
-    """Names a generic Fortran interface by its name or operator; other interfaces declare procedures."""
+    """Returns the symbol name of a generic Fortran interface, its name or operator; other interfaces only declare
+    procedures."""
     first = first_named_child(node)
     found = (
         descendant_name_rule("name", "operator_name", "assignment")(first, place)
@@ -201,7 +202,8 @@ _SYMBOL_KIND_BY_FORTRAN_OWNER = {
 
 
 def _name_fortran_variables(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """Names components of Fortran types and variables of modules, but not those of procedures."""
+    """Returns the symbol names of components of Fortran types and of variables of modules, but not of those of
+    procedures."""
     kind = _SYMBOL_KIND_BY_FORTRAN_OWNER.get(
         place.nearest_ancestor_type(*_SYMBOL_KIND_BY_FORTRAN_OWNER, "function", "subroutine", "program")
     )
@@ -227,7 +229,8 @@ _FORTRAN_OPERATOR_PATTERN = re.compile(r"operator\s*\(\s*(\S+)\s*\)", re.I)
 
 
 def _name_fortran_binding(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """Names procedures of a Fortran type: `procedure :: name => implementation`, `procedure :: name, other`."""
+    """Returns the symbol names of procedures of a Fortran type: `procedure :: name => implementation`, `procedure
+    :: name, other`."""
     if place.nearest_ancestor_type("derived_type_procedures", "interface") != "derived_type_procedures":
         return None
     declared = node.children_by_field_name("declarator")

@@ -174,7 +174,8 @@ def _name_lua_assignment(node: Node, place: NodeContext) -> list[NamedNode] | No
 
 
 def _name_lua_field(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """Names a function in a Lua table, or a table with functions; `[KEY]` if a value is the key."""
+    """Returns the symbol name of a function in a Lua table, or of a table with functions; `[KEY]` if a value is the
+    key."""
     value = node.child_by_field_name("value")
     name = node.child_by_field_name("name")
     if value is None or name is None:
@@ -237,7 +238,7 @@ LUA = Language(
 
 
 def _name_perl_constants(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """Names Perl's constants: `use constant NAME => …`."""
+    """Returns the symbol names of Perl's constants: `use constant NAME => …`."""
     module = node.child_by_field_name("module")
     if module is None or place.text(module) != "constant" or node.named_child_count < 2:
         return None

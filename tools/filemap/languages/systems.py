@@ -118,7 +118,7 @@ def _name_rust_impl(node: Node, place: NodeContext) -> str | None:
 
 
 def _name_rust_constant(node: Node, place: NodeContext) -> Node | None:
-    """Names a Rust constant; `const _: () = { … }` gets no name, because it only contains other items."""
+    """Returns the symbol name of a Rust constant; none for `const _: () = { … }`, which only contains other items."""
     name = node.child_by_field_name("name")
     return name if name is not None and place.text(name) != "_" else None
 

@@ -25,7 +25,7 @@ class MapLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The index of the symbol in its map; -1 for a line that stands for a group."""
     indent: int = 0
     label_chars: int = 0
-    """Number of characters after the indentation that form the name."""
+    """The number of characters after the indentation that form the symbol's name in the line."""
 
 
 class SymbolTree:

@@ -59,8 +59,8 @@ def scan_jsonl(source: bytes, watch: Deadline) -> ScanResult:
 
 
 class _KeyStatistics(msgspec.Struct):
-    """What the records of a JSON Lines file have at one key: value types, the first row, and the keys of objects in
-    it."""
+    """Statistics of the values that the records of a JSON Lines file have at one key: their types, the first row,
+    and the keys of objects."""
 
     first_row: int
     type_counts: Counter[str] = msgspec.field(default_factory=Counter[str])

@@ -111,7 +111,7 @@ _YAML_KEY_VALUE_PATTERN = re.compile(rb"[ \t]*(?:- +)*[\w\"'-]+[ \t]*:[ \t]*[\"'
 
 
 def _name_kubernetes_resources(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """Names Kubernetes documents by kind and name: `Deployment web`."""
+    """Gives the symbols of Kubernetes documents a name made of kind and name: `Deployment web`."""
     made: list[FoundSymbol] = []
     place = [0] * len(drafts)
     at = 0

@@ -85,7 +85,7 @@ class IndexUpkeep:
 
     @property
     def problem_text(self) -> str:
-        """Why answers may be incomplete; usually empty."""
+        """The reason why answers may be incomplete, in words for the user; usually empty."""
         is_slow = time.monotonic() - self._was_slow_at < _SLOW_DRIVE_CHECK_INTERVAL
         slowness = "its files take long to look at, so what others change is seen late." if is_slow else ""
         return self._problem_message or slowness

@@ -90,7 +90,7 @@ STARTUP_FILES: Final[Mapping[str, Mapping[str, str]]] = {
     "bash": {"start-up": _BASH_REPORT_SCRIPT},
     "zsh": {".zshenv": _ZSHENV_SCRIPT, ".zshrc": _ZSH_REPORT_SCRIPT},
 }
-"""Files to write into a separate folder, for each supported shell."""
+"""The start-up files that replace the user's, by shell: each with its name and its script."""
 
 
 def reporting_shell_argv(shell: str, name: str, folder: str) -> tuple[str, ...]:

@@ -7,6 +7,8 @@ that an edit can name it); `render_plain_output` interprets text as a terminal w
 
 import re
 import unicodedata
+from collections.abc import Callable
+from functools import cache
 
 from tools.overwritten_text import render_overwritten_line, render_overwritten_text
 from tools.patterns import DIRECTION_CONTROLS, late
@@ -122,9 +124,23 @@ def _remove_controls(text: str) -> str:
     )
 
 
-_INVISIBLE_CHARACTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Characters that draw nothing, although they count as letters, marks or symbols."""
-_INVISIBLE_CATEGORIES = frozenset(("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"))
+_INVISIBLE_CHARACTERS = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
+    "\ufe00\ufe01\ufe02\ufe03\ufe04\ufe05\ufe06\ufe07\ufe08\ufe09\ufe0a\ufe0b\ufe0c\ufe0d\ufe0e\ufe0f"
+)
+"""Characters that draw nothing, although they count as letters, marks or symbols; variation selectors among them."""
+_TAGS = "\U000e0000", "\U000e0fff"
+"""The first and last of the characters that a model reads and no font draws: tags and further variation selectors."""
+_RARE_FORMAT_RANGES = "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+"""Format characters above U+FFFF: of hieroglyphs, shorthand and music."""
+_KEY_CAP_SIGNS = frozenset("#*0123456789")
+_JOINERS, _EMOJI_SELECTORS = "\u200c\u200d", "\ufe0e\ufe0f"
+_NUMBER_SIGNS = frozenset(
+    "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
+)
+"""Signs around numbers in Arabic, Syriac and Kaithi, which are drawn although Unicode calls them format characters."""
+_OTHER_HIDDEN_CATEGORIES = frozenset(("Cc", "Cn", "Co", "Cs", "Zs"))
+"""Controls, unassigned and private characters and blanks, which only `reveal_hidden_characters` shows."""
 _SPACE_RUN_PATTERN = late(" {3,}")
 
 
@@ -137,8 +153,64 @@ def reveal_hidden_characters(text: str) -> str:
 
 
 def _character_name(character: str) -> str:
-    is_unseen = character in _INVISIBLE_CHARACTERS or unicodedata.category(character) in _INVISIBLE_CATEGORIES
-    return f"<U+{ord(character):04X}>" if is_unseen and character != " " else character
+    is_unseen = _is_invisible(character) or unicodedata.category(character) in _OTHER_HIDDEN_CATEGORIES
+    return _code_point(character) if is_unseen and character != " " else character
+
+
+def _code_point(character: str) -> str:
+    return f"<U+{ord(character):04X}>"
+
+
+def _is_invisible(character: str) -> bool:
+    """Returns whether a character draws nothing or changes the direction of writing."""
+    return character != "" and (
+        character in _INVISIBLE_CHARACTERS
+        or _TAGS[0] <= character <= _TAGS[1]
+        or (unicodedata.category(character) in ("Cf", "Zl", "Zp") and character not in _NUMBER_SIGNS)
+    )
+
+
+def without_invisible(text: str) -> str:
+    """Removes characters that are invisible or change the direction of writing, except what joins emoji and letters."""
+    return _replace_invisible(text, lambda character: "")
+
+
+def show_invisible(text: str) -> str:
+    """Shows the characters that `without_invisible` removes as code points."""
+    return _replace_invisible(text, _code_point)
+
+
+def _replace_invisible(text: str, replacement: Callable[[str], str]) -> str:
+    if text.isascii():
+        return text
+    return _invisible_pattern().sub(
+        lambda found: found[0] if _joins_drawn(text, found.start()) else replacement(found[0]), text
+    )
+
+
+@cache
+def _invisible_pattern() -> re.Pattern[str]:
+    common = "".join(filter(_is_invisible, map(chr, range(0x10000))))
+    return re.compile(f"[{common}{_RARE_FORMAT_RANGES}{_TAGS[0]}-{_TAGS[1]}]")
+
+
+def _joins_drawn(text: str, at: int) -> bool:
+    """Returns whether an invisible character is a joiner beside a letter or sign that is not ASCII, or the selector
+    that makes the sign before it an emoji or a key cap."""
+    before, after = text[max(at - 1, 0) : at], text[at + 1 : at + 2]
+    if text[at] in _EMOJI_SELECTORS:
+        return _is_drawn(before) or (before in _KEY_CAP_SIGNS and after == "\u20e3")
+    if text[at] not in _JOINERS:
+        return False
+    if before == "\ufe0f":
+        return _is_drawn(after)
+    return (_is_drawn(before) and not _is_invisible(after)) or (
+        _is_drawn(after) and not _is_invisible(before)
+    )
+
+
+def _is_drawn(character: str) -> bool:
+    return character > "\x7f" and not _is_invisible(character)
 
 
 _MAX_LAST_LINES_CHARS = 4_000

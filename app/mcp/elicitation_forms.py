@@ -12,9 +12,8 @@ from typing import Any
 
 import msgspec
 
-from app.mcp.server_manifest import without_invisible
 from app.values.forms import AskedForm, FormChoice, FormField
-from tools.text import escape_controls
+from tools.text import escape_controls, without_invisible
 
 _MOST_FIELDS, _MAX_GLOB_ALTERNATIVES = 50, 500
 _MAX_ANSWER_CHARS = 10_000

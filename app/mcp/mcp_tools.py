@@ -15,7 +15,7 @@ import msgspec
 
 from app.mcp.changed_files import report_changed_files, watch_for_undo
 from app.mcp.managed_server import ManagedServer
-from app.mcp.server_manifest import DescribedTool, without_invisible
+from app.mcp.server_manifest import DescribedTool
 from app.mcp.server_registry import OfferedTool, ServerRegistry, server_prefix
 from app.values.user_errors import UserError
 from tools.base import Tool, ToolContext, ToolError, no_effects
@@ -24,7 +24,7 @@ from tools.patterns import late
 from tools.results import Card, ImageBlock, ImagePart, TextBlock, ToolResult, text_result
 from tools.running.running_command import finish_despite_cancellation
 from tools.schema import make_arguments_schema
-from tools.text import escape_controls, last_text_lines, one_line
+from tools.text import escape_controls, last_text_lines, one_line, without_invisible
 from tools.workspace import workspace_of_context
 
 if TYPE_CHECKING:
@@ -459,7 +459,7 @@ def _resource_list_text(hub: ServerRegistry, arguments: McpResourceArguments) ->
 
 def _progress_text(done: float, total: float | None, message: str | None) -> str:
     count = f"{done:g}/{total:g}" if total else f"{done:g}"
-    return f"{count} {one_line(message or '')[:300]}".strip()
+    return f"{count} {one_line(without_invisible(message or ''))[:300]}".strip()
 
 
 _MAX_SUBJECT_CHARS = 200

@@ -16,17 +16,10 @@ from app.values.json_texts import with_texts
 from tools.files.artifacts import Artifacts
 from tools.files.images import identify_image, prepare_image
 from tools.limits import format_size, truncate_head
-from tools.patterns import late
 from tools.results import ImagePart, TextPart, ToolResult
-from tools.text import escape_controls, one_line
+from tools.text import escape_controls, one_line, show_invisible
 
 _MAX_TEXT_CHARS = 20_000_000
-_DECEPTIVE_CHARS = late(
-    "[\u00ad\u034f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb"
-    "\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
-)
-"""Characters that change the direction of writing or are not seen, and tag characters that only a model reads.
-Joiners of emoji and of letters stay."""
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
@@ -73,7 +66,7 @@ class AnswerConverter:
             content=tuple(parts),
             details=details,
             is_error=is_error,
-            structured_content=with_texts(structured, show_deceptive_chars),
+            structured_content=with_texts(structured, show_invisible),
         )
 
     def resource_result(self, answer: Mapping[str, Any]) -> ToolResult:
@@ -129,7 +122,9 @@ class AnswerConverter:
             case "resource":
                 return self._convert_resource(block.get("resource") or {})
             case other:
-                return f"[a part of a kind that is not known here: {one_line(str(other))[:60]}]"
+                return (
+                    f"[a part of a kind that is not known here: {show_invisible(one_line(str(other))[:60])}]"
+                )
 
     def _convert_resource(self, resource: Mapping[str, Any]) -> str | ImagePart:
         head = f"{_displayed_uri(resource)}" + (
@@ -188,17 +183,13 @@ def _clean_text(text: Any) -> str:
 
 
 def _displayed_mime_type(block: Mapping[str, Any]) -> str:
-    return show_deceptive_chars(one_line(str(block.get("mimeType") or "")[:100]))
+    return show_invisible(one_line(str(block.get("mimeType") or "")[:100]))
 
 
 def _displayed_uri(block: Mapping[str, Any]) -> str:
-    return show_deceptive_chars(one_line(str(block.get("uri") or "")[:2_000]))
+    return show_invisible(one_line(str(block.get("uri") or "")[:2_000]))
 
 
 def _safe_text(text: str) -> str:
-    """Shows deceptive characters by their number."""
-    return show_deceptive_chars(escape_controls(text))
-
-
-def show_deceptive_chars(text: str) -> str:
-    return _DECEPTIVE_CHARS.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
+    """Shows characters that a person does not see as they are."""
+    return show_invisible(escape_controls(text))

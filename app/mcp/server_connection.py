@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import msgspec
 
 from app.mcp.config_entries import ServerConfig
-from app.mcp.result_conversion import show_deceptive_chars
 from app.mcp.server_context import SERVER_STOP_TIMEOUT, ServerContext, ServerLog
 from app.mcp.server_errors import (
     CallRefused,
@@ -36,7 +35,7 @@ from tools.box.places import newly_hidden, with_shared_files
 from tools.box.policy import Box
 from tools.operations import CommandLine
 from tools.running.local_processes import SandboxFailed
-from tools.text import one_line
+from tools.text import one_line, show_invisible, without_invisible
 
 if TYPE_CHECKING:
     from mcp.client.client import Client
@@ -360,7 +359,7 @@ class ServerConnection:
             if (problem.code, problem.message) == _SESSION_ENDED:
                 self._stop.set()
                 raise SessionEnded("the server ended the session") from None
-            raise CallRefused(show_deceptive_chars(one_line(problem.message)), problem.code) from None
+            raise CallRefused(show_invisible(one_line(problem.message)), problem.code) from None
         except SignInRequired:
             raise
         except BaseException as problem:  # noqa: BLE001  (as in `_live`)
@@ -414,8 +413,8 @@ def _read_introduction(client: "Client") -> ServerIntroduction:
     discover, about = client.session.discover_result, client.server_info
     return ServerIntroduction(
         era=client.protocol_version,
-        name=one_line((about.title or about.name) if about else "")[:100],
-        version=one_line(about.version if about else "")[:40],
+        name=one_line(without_invisible((about.title or about.name) if about else ""))[:100],
+        version=one_line(without_invisible(about.version if about else ""))[:40],
         instructions=client.instructions or "",
         capabilities=_to_json(client.server_capabilities),
         discover=_to_json(discover) if discover is not None else None,

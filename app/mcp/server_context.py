@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from app.mcp.config_entries import ServerConfig
-from app.mcp.server_manifest import ManifestStore, without_invisible
-from tools.text import render_plain_output
+from app.mcp.server_manifest import ManifestStore
+from tools.text import render_plain_output, without_invisible
 
 if TYPE_CHECKING:
     from app.mcp.stdio_process import Transport

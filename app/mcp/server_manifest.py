@@ -13,14 +13,10 @@ from typing import Any, Final
 import msgspec
 
 from app.version import VERSION
-from tools.patterns import late
-from tools.text import escape_controls, one_line
+from tools.text import escape_controls, one_line, without_invisible
 
 CLIENT_CAPABILITIES: Final = "elicitation.form elicitation.url roots.listChanged"
 """The capabilities that bayou declares, on which the server's offers depend."""
-_INVISIBLE_CHARS = late(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\u2800\u3164\uffa0\ufff9-\ufffb\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
-)
 _NAME_CHARS, _DESCRIPTION_CHARS, _MAX_INSTRUCTION_CHARS, _URI_CHARS = 200, 8_000, 8_000, 2_000
 _SCHEMA_ANNOTATIONS = frozenset({"$schema", "$id", "title"})
 _SCHEMA_DEPTH, _SCHEMA_BYTES = 40, 200_000
@@ -177,11 +173,6 @@ def sanitize_text(text: Any, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def without_invisible(text: str) -> str:
-    """Removes characters that are invisible or change the direction of writing."""
-    return _INVISIBLE_CHARS.sub("", text)
-
-
 def _without_duplicates(found: list[Any]) -> list[Any]:
     return list({one.name: one for one in reversed(found) if one.name}.values())[::-1]
 
@@ -219,7 +210,7 @@ def _parse_resource(raw: Mapping[str, Any], field: str) -> DescribedResource:
         uri=one_line(str(raw.get(field) or ""))[:_URI_CHARS],
         name=one_line(sanitize_text(raw.get("title") or raw.get("name"), _NAME_CHARS)),
         description=sanitize_text(raw.get("description"), _DESCRIPTION_CHARS),
-        mime_type=one_line(str(raw.get("mimeType") or ""))[:100],
+        mime_type=one_line(sanitize_text(raw.get("mimeType"), 100)),
     )
 
 

@@ -11,6 +11,8 @@ import threading
 import time
 
 WORDS = set(sys.argv[1:])
+SIGNS = os.environ.get("SIGNS", "")
+"""Put into every text of the server and of its tool "signs"."""
 TOOL = {"name": "echo", "description": "Says it again", "inputSchema": {"type": "object"}}
 FORM = {
     "message": "Which boat shall be booked?",
@@ -46,6 +48,8 @@ def tools():
         return [{**TOOL, "inputSchema": deep}, {**TOOL, "name": "echo"}, {**TOOL, "name": "echo x"}]
     if "broken-list" in WORDS:
         return [{**TOOL, "inputSchema": {"type": "object", "properties": 3}}]
+    if SIGNS:
+        return [{**TOOL, "name": f"signs{SIGNS}", "title": f"Signs{SIGNS}", "description": f"Shows{SIGNS}"}]
     if "hostile" in WORDS:
         return [{**TOOL, "name": "\x1b[2Jevil\u202e", "description": "[red]\x1b]52;c;AAAA\x07 \u200bhidden"}]
     about = os.environ.get("DESCRIPTION", TOOL["description"])
@@ -85,6 +89,12 @@ def call(number, name, arguments, token):
             progress = {"progressToken": token, "progress": step + 1, "total": 6, "message": "on it"}
             say(method="notifications/progress", params=progress)
         answer(text("slowly done"))
+    elif SIGNS and name.startswith("signs"):
+        message = {"progressToken": token, "progress": 1, "message": f"at it{SIGNS}"}
+        say(method="notifications/progress", params=message)
+        say(id="r1", method="roots/list")
+        replies.get()
+        answer(text(f"done{SIGNS}"))
     elif name == "structured":
         answer(structuredContent={"degrees": 21})
     elif name == "image":
@@ -126,7 +136,7 @@ def handle(message):
     elif method == "initialize":
         if "hang-in-start" in WORDS:
             return
-        about = {"name": "faulty", "version": "1"}
+        about = {"name": "faulty", "version": f"1{SIGNS}"}
         offered = {"tools": {"listChanged": True}, "resources": {}, "prompts": {}}
         result = {"protocolVersion": "2025-11-25", "capabilities": offered, "serverInfo": about}
         say(id=number, result={**result, "instructions": "Breaks in every way.\nAsk it nothing twice."})
@@ -142,7 +152,10 @@ def handle(message):
     elif method == "resources/read":
         say(id=number, result={"contents": [{"uri": params["uri"], "text": "written down"}]})
     elif method == "prompts/get":
-        said = {"role": "user", "content": {"type": "text", "text": "Greet " + params["arguments"]["who"]}}
+        said = {
+            "role": "user",
+            "content": {"type": "text", "text": f"Greet {params['arguments']['who']}{SIGNS}"},
+        }
         say(id=number, result={"messages": [said]})
     elif method == "tools/call":
         token = (params.get("_meta") or {}).get("progressToken")

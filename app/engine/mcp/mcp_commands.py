@@ -11,7 +11,7 @@ from app.resources.server_files import user_servers_file
 from app.values.mcp_servers import ServerView, ToolExposure
 from app.values.user_errors import UserError
 from tools.amounts import pluralized
-from tools.text import one_line
+from tools.text import one_line, without_invisible
 
 if TYPE_CHECKING:
     from app.mcp.config_entries import Exposure, ServerConfig
@@ -261,7 +261,7 @@ async def test_server(servers: McpServers, name: str) -> str:
     lines += [f"  {view.version}"] if view.version else []
     lines.append(f"  {offered_tools_text(view) or 'no tools'}")
     if 0 < len(view.tools) <= _MAX_SHOWN_NAMES:
-        lines.append(f"  {', '.join(one_line(tool.name) for tool in view.tools)}")
+        lines.append(f"  {', '.join(one_line(without_invisible(tool.name)) for tool in view.tools)}")
     return "\n".join(lines)
 
 

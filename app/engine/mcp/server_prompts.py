@@ -20,7 +20,7 @@ from app.mcp.elicitation_forms import elicitation_form
 from app.values.content import Image
 from app.values.mcp_servers import PromptView
 from app.values.user_errors import UserError
-from tools.text import escape_controls
+from tools.text import escape_controls, show_invisible
 
 _PROMPT_PATTERN = re.compile(r"/(?P<server>[A-Za-z0-9_-]+):(?P<name>\S+)(?:\s+(?P<rest>.*))?\Z", re.DOTALL)
 _RESOURCE_PATTERN = re.compile(
@@ -203,7 +203,7 @@ def _as_object(value: Any) -> Mapping[str, Any]:
 
 
 def _clean_text(text: Any) -> str:
-    return escape_controls(text) if isinstance(text, str) else ""
+    return show_invisible(escape_controls(text)) if isinstance(text, str) else ""
 
 
 class ServerQuestions:

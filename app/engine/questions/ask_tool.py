@@ -7,12 +7,11 @@ from typing import Annotated, Any, cast
 import msgspec
 
 from app.engine.questions.form_questions import FormQuestions, FormReply
-from app.mcp.server_manifest import without_invisible
 from app.values.forms import AskedForm, FormChoice, FormField
 from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.results import Card, TextBlock, ToolResult, text_result
 from tools.schema import make_arguments_schema
-from tools.text import escape_controls, one_line, strip_markdown_marks
+from tools.text import escape_controls, one_line, strip_markdown_marks, without_invisible
 
 MAX_QUESTIONS, MIN_CHOICES, MAX_CHOICES = 4, 2, 12
 _MAX_QUESTION_CHARS, _MAX_HEADER_CHARS, _MAX_LABEL_CHARS, _MAX_DETAIL_CHARS = 2_000, 40, 100, 300

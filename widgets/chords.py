@@ -49,7 +49,7 @@ class Chords:
 
     @property
     def pending_keys(self) -> str:
-        """The keys of the pending chord so far, for display."""
+        """The keys of a begun chord as far as they were pressed, for display; empty if none is pending."""
         return " ".join(self._begun)
 
     def choices(self) -> dict[str, str]:

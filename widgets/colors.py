@@ -1,4 +1,4 @@
-"""Colours of theme files: reading their forms, and the contrast between two of them."""
+"""Colours of theme files: parses their notations, mixes them, and computes the contrast between two."""
 
 import math
 
@@ -15,12 +15,12 @@ _SYSTEM_COLORS = (
 
 
 class ColorError(ValueError):
-    """A colour that cannot be parsed; the message lists the accepted forms."""
+    """The error for a colour that cannot be parsed; the message lists the accepted forms."""
 
 
 def parse_color(value: str | int) -> str:
-    """Returns the colour as `#rrggbb`; empty text (the terminal's own colour) and `ansi_…` names are
-    unchanged."""
+    """Parses a theme file's colour and returns it as `#rrggbb`; empty text (the terminal's own colour) and `ansi_…`
+    names are unchanged. Raises `ColorError`."""
     if isinstance(value, int):
         return _palette_color(value)
     value = value.strip()

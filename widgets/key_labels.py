@@ -62,7 +62,7 @@ _KEY_OR_COMMAND = late(
 
 
 def key_spans(text: str) -> list[tuple[int, int]]:
-    """Finds the keys and slash commands named in a sentence of the interface."""
+    """Returns the ranges of the keys and slash commands that a sentence of the interface names."""
     return [found.span() for found in _KEY_OR_COMMAND.finditer(text)]
 
 

@@ -294,7 +294,7 @@ class KeyParser:
             )
 
     def tick(self) -> Iterable[Message]:
-        """Yields a lone Escape as a key once nothing followed it in time."""
+        """Yields a pending lone Escape as a key event once nothing has followed it in time."""
         return self._parser.tick()
 
     def feed_alone(self, text: str) -> Iterator[Message]:
@@ -307,7 +307,7 @@ class KeyParser:
 
     @property
     def escape_timeout(self) -> float | None:
-        """Seconds until a lone Escape counts as a key; None if no Escape is pending."""
+        """The seconds until a pending lone Escape counts as a key; None if no Escape is pending."""
         due = self._parser._timeout_time
         return None if due is None else max(0.0, due - time.monotonic())
 

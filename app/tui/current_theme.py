@@ -92,7 +92,7 @@ class CurrentTheme:
                 save_rules(self._rules_folder, self._app.get_css_variables(), used)
 
     def theme_names(self) -> tuple[str, ...]:
-        """Lists the theme names, looking for themes that were added while bayou runs."""
+        """Returns the names of all themes, also of those added while bayou runs."""
         self._assembled.themes = self._assembled.themes.refreshed()
         return self._assembled.themes.names
 
@@ -187,10 +187,8 @@ _NO_COLOR = NoColor()
 def select_line_filters(
     filters: Sequence[LineFilter], *, no_color: bool, is_ansi: bool
 ) -> Sequence[LineFilter]:
-    """Returns the line filters that keep the terminal's own palette, because true colours would undo
-    reversed text.
-
-    With `NO_COLOR` no colour is sent at all, where Textual would send greys."""
+    """Returns Textual's line filters without those that would replace colours of the terminal's own palette, because
+    true colours would undo reversed text. With `NO_COLOR` no colour is sent at all, where Textual would send greys."""
     kept = [own for own in filters if not (is_ansi and isinstance(own, ANSIToTruecolor))]
     if not no_color:
         return kept
@@ -209,7 +207,7 @@ def resolve_theme_name(wanted: str, env: Mapping[str, str] = os.environ) -> str:
 
 
 def system_theme(appearance: str | None) -> str:
-    """Returns the theme for the background that the terminal reported; without a report the
+    """Returns bayou's dark or light theme for the background that the terminal reported; without a report the
     environment decides."""
     if appearance is None:
         return resolve_theme_name("system")
@@ -217,8 +215,8 @@ def system_theme(appearance: str | None) -> str:
 
 
 def has_light_background(env: Mapping[str, str]) -> bool:
-    """Returns whether the environment says that the background is light: `COLORFGBG` ends in its
-    colour number, and 7 and 9 to 15 are light."""
+    """Returns whether the environment variable `COLORFGBG` says that the terminal's background is light: it ends in the
+    background's colour number, and 7 and 9 to 15 are light."""
     background = env.get("COLORFGBG", "").rpartition(";")[2]
     return background.isdigit() and int(background) in (7, *range(9, 16))
 

@@ -30,7 +30,7 @@ _TERMINALS_WITHOUT_LINKS = ("linux", "dumb")
 
 
 class DisplaySettingsApplier(msgspec.Struct, frozen=True):
-    """Applies the display settings to the parts of one page."""
+    """Applies the display settings to the widgets of one page, now and after changes."""
 
     header: StatusHeader
     transcript: Transcript

@@ -107,7 +107,7 @@ def _update_git_state_after_restore(app: "BayouApp", event: Event) -> None:
 
 
 def _expect_review(app: "BayouApp", event: Event) -> None:
-    """Imports the review in the background once there are changes, so that its first opening does not wait."""
+    """Imports the review desk in the background once there are changes, so that its first opening does not wait."""
     if isinstance(event, EntryAppended) and has_changes(event.entry) and _REVIEW_MODULE not in sys.modules:
         app.tasks.spawn(asyncio.to_thread(import_module, _REVIEW_MODULE))
 
@@ -122,7 +122,7 @@ def _update_editor_for_session(app: "BayouApp") -> None:
 
 
 async def run_action_on_first_node(app: App[Any], nodes: Iterable[DOMNode], action: str) -> None:
-    """Runs the action on the first node that has it, independent of the focus."""
+    """Runs a Textual action on the first of the nodes that has it, whichever has the focus."""
     if action.startswith("extension_key("):
         await app.run_action(action)
         return

@@ -32,7 +32,7 @@ from widgets.transcript.view import Transcript
 
 
 class PageParts:
-    """The page's widgets, and the parts that fill them."""
+    """Holds the widgets of the page and the parts that fill them."""
 
     def __init__(
         self,

@@ -47,8 +47,7 @@ class Tasks:
         return frozenset(self._running)
 
     def spawn(self, work: Awaitable[Any]) -> None:
-        """Runs a task in the background. An error in it ends the application. After `close` no task
-        starts."""
+        """Runs a task in the background. An error in it ends the application. After `stop_accepting` no task starts."""
         if self._is_closed:
             _close_coroutine(work)
             return

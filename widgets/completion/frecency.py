@@ -8,7 +8,7 @@ MAX_FRECENCY_PATHS = 2000
 
 
 class Frecency:
-    """Scores paths by how often and how recently they were chosen."""
+    """Scores file paths by how often and how recently the user chose them."""
 
     def __init__(self, *, clock: Callable[[], float]) -> None:
         self.scores_and_times: dict[str, tuple[float, float]] = {}

@@ -63,7 +63,7 @@ def draft_text_with_labels(draft: UnsentPrompt) -> str:
 
 
 class ChipTable:
-    """Maps the chips of an editor's text to their contents. Deleted chips are kept, because undo may
+    """Maps the chip characters of an editor's text to their pastes and images. Deleted chips are kept, because undo may
     restore them."""
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ class ChipTable:
         return "".join(char for char in text if not is_chip(char) or char in self.chip_by_character)
 
     def keep_only_chips_in(self, text: str) -> None:
-        """Forgets all chips that do not occur in the text."""
+        """Forgets the pastes and images whose chip characters do not occur in the text."""
         self.chip_by_character = self.chips_in(text)
 
     def chips_in(self, text: str) -> dict[str, Chip]:

@@ -34,7 +34,7 @@ def _is_skin_tone(char: str) -> bool:
 
 
 def line_graphemes(line: str) -> list[Grapheme]:
-    """Splits a line into graphemes without gaps. Tabs and chips have width 0 here."""
+    """Splits a line of the editor into graphemes without gaps. Tabs and chips have width 0 here."""
     if line.isascii():
         return [Grapheme(at, at + 1, 0 if char == "\t" else 1) for at, char in enumerate(line)]
     found: list[Grapheme] = []
@@ -69,7 +69,7 @@ def _add_graphemes(line: str, begin: int, stop: int, found: list[Grapheme]) -> N
 
 
 def grapheme_boundary_before(line: str, at: int) -> int:
-    """Returns the start of the grapheme that ends at or spans `at`."""
+    """Returns the start of the grapheme (user-perceived character) that ends at or spans the index `at` of a line."""
     if at <= 0:
         return 0
     if line.isascii():
@@ -83,7 +83,7 @@ def grapheme_boundary_before(line: str, at: int) -> int:
 
 
 def grapheme_boundary_after(line: str, at: int) -> int:
-    """Returns the end of the grapheme that begins at or spans `at`."""
+    """Returns the end of the grapheme (user-perceived character) that begins at or spans the index `at` of a line."""
     if at >= len(line):
         return len(line)
     if line.isascii():
@@ -95,7 +95,7 @@ def grapheme_boundary_after(line: str, at: int) -> int:
 
 
 def snap_to_grapheme_boundary(line: str, at: int) -> int:
-    """Returns the first grapheme boundary at or after `at`."""
+    """Returns the first boundary between graphemes at or after the index `at` of a line."""
     if at >= len(line):  # at the end, where most typing happens, nothing needs to be checked
         return len(line)
     return grapheme_boundary_after(line, at - 1) if at > 0 else 0

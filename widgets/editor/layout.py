@@ -104,7 +104,8 @@ class TextLayout:
         self._text_width = 1
 
     def update(self, lines: Sequence[str], total: int, labels: dict[str, str]) -> None:
-        """Wraps the lines for a width of `total` cells, including the column of the caret."""
+        """Wraps the editor's lines again for a width of `total` cells, including the column of the caret; unchanged
+        lines keep their rows."""
         room = max(1, total - 1)
         old = self._lines
         if (room, labels) != (self._text_width, self._chip_labels):

@@ -20,13 +20,13 @@ MAX_KILL_RING_ENTRIES = 60
 
 
 class KillRing:
-    """Killed texts, newest first, for yanking."""
+    """The texts that were killed (cut) in the editor, newest first, for yanking."""
 
     def __init__(self) -> None:
         self.entries: list[str] = []
 
     def add_kill(self, text: str, *, is_forward: bool, joins: bool) -> None:
-        """Adds a killed text. Consecutive kills are joined: forward ones append, backward ones
+        """Adds a killed text to the ring. Consecutive kills become one entry: forward ones append, backward ones
         prepend."""
         if not text:
             return
@@ -54,7 +54,7 @@ class _Edit(NamedTuple):
 
 
 class _UndoUnit:
-    """Edits that one undo reverts together."""
+    """Changes of the editor's text that one undo reverts together."""
 
     def __init__(self, before: Position) -> None:
         self.edits: list[_Edit] = []
@@ -132,7 +132,7 @@ class EditorModel:
     # -- changing ------------------------------------------------------------------------------------------
 
     def type_text(self, text: str) -> None:
-        """Inserts typed text. A typed word is one undo unit; white space begins the next."""
+        """Inserts typed text at the cursor. A typed word is one undo unit; white space begins the next."""
         is_space = text.isspace()
         joins = self._last_command_kind == "space" or (self._last_command_kind == "type" and not is_space)
         start, end = selection_range(self) or (self.cursor, self.cursor)
@@ -147,12 +147,12 @@ class EditorModel:
             self._replace(start, end, text)
 
     def replace(self, start: Position, end: Position, text: str) -> None:
-        """Replaces a range by a text, as one undo unit."""
+        """Replaces a range of the editor's text by another text, as one undo unit."""
         self.end_undo_run()
         self._replace(start, end, text)
 
     def set_text(self, text: str) -> None:
-        """Replaces the whole text as one undo unit; the cursor moves to its end."""
+        """Replaces the editor's whole text as one undo unit; the cursor moves to its end."""
         self.replace((0, 0), self.end_position, text)
 
     def reset(self, draft: UnsentPrompt | None = None) -> None:
@@ -169,7 +169,7 @@ class EditorModel:
         self.version += 1
 
     def restore(self, draft: UnsentPrompt) -> None:
-        """Replaces the text by another draft, as one undo unit."""
+        """Replaces the editor's text and chips by those of a draft, as one undo unit."""
         self.set_text(self.chips.adopt_chips(draft.text, draft.chips))
 
     def erase(self, start: Position, end: Position) -> None:
@@ -243,7 +243,8 @@ class EditorModel:
         self.end_undo_run()
 
     def end_undo_run(self) -> None:
-        """Ends the current run of typing, killing or yanking: the next change is a separate undo unit."""
+        """Makes the next change of the text a separate undo unit: ends the current run of typing, killing or
+        yanking."""
         self._last_command_kind = ""
         self._yanked_range = None
 

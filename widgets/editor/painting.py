@@ -47,7 +47,7 @@ EDITOR_COMPONENT_NAMES = frozenset(
 
 
 class EditorStyles:
-    """The editor's styles, looked up once per theme."""
+    """The styles with which the prompt editor is drawn, looked up once per theme."""
 
     def __init__(self, widget: Widget) -> None:
         self._widget = widget

@@ -26,14 +26,15 @@ _LINE_BREAK_PATTERN = late("\r\n?|\u2028|\u2029")
 
 
 def clean_pasted_text(text: str) -> str:
-    """Returns text as a user could type it. Tabs are kept, because they matter in pasted code."""
+    """Returns pasted text as a user could have typed it, without control characters and chips. Tabs are kept, because
+    they matter in pasted code."""
     if "\x1b" in text:
         text = _ESCAPE_SEQUENCE_PATTERN.sub("", text)
     return strip_chips(_CONTROL_CHARACTER_PATTERN.sub("", _LINE_BREAK_PATTERN.sub("\n", text)))
 
 
 async def clean_pasted_text_in_chunks(text: str, piece: int = 100_000) -> str:
-    """Cleans megabytes of text, yielding to the event loop between chunks."""
+    """Cleans a pasted text of megabytes, yielding to the event loop between chunks."""
     cleaned: list[str] = []
     start = 0
     while start < len(text):

@@ -183,7 +183,7 @@ class EditorSurface:
     # -- drawing -------------------------------------------------------------------------------------------
 
     def place_caret(self) -> None:
-        """Places the terminal's cursor at the caret."""
+        """Places the terminal's cursor at the caret of the prompt editor."""
         row, cell = self._layout.row_and_cell_of(self._model.cursor)
         if self._widget.has_focus:
             caret.place_terminal_cursor(

@@ -56,7 +56,8 @@ def encode_key(key: str, character: str | None, *, has_application_keys: bool) -
 
 
 def _encode_special_key(name: str, modifiers: set[str], *, has_application_keys: bool) -> str:
-    """Encodes arrows, paging and function keys, whose modifiers are sent as a number."""
+    """Returns the bytes that a terminal sends for an arrow, paging or function key, whose modifiers are sent as a
+    number."""
     number = 1 + ("shift" in modifiers) + 2 * ("alt" in modifiers) + 4 * ("ctrl" in modifiers)
     if name in _LETTER_BY_ARROW_KEY:
         if number > 1:

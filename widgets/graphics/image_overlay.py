@@ -66,7 +66,7 @@ class ImageOverlay:
         return frozenset(self._drawn_images)
 
     def covers_rows(self, top: int, bottom: int) -> bool:
-        """Whether an image is drawn on these rows, which then must not be scrolled."""
+        """Returns whether an image is drawn over cells of these screen rows, which then must not be scrolled."""
         return any(
             place.y < bottom and place.y + image.rows > top for place, image in self._drawn_images.items()
         )
@@ -205,5 +205,5 @@ def _request_cells_again(
 
 
 def _kitty_placement_id(place: ImagePlace) -> int:
-    """Returns a placement's number in kitty's protocol."""
+    """Returns the number that identifies an image's position in kitty's protocol."""
     return 1 + place.y * 1000 + place.x

@@ -135,7 +135,7 @@ class ImageSupport:
         return self._tmux_pane is not None and self._tmux_pane.is_in_front
 
     def wrap_for_tmux(self, sequence: str) -> str:
-        """Wraps a sequence for tmux if necessary, so that it reaches the terminal."""
+        """Returns an image sequence for the terminal, under tmux wrapped so that it reaches the terminal."""
         return wrap_for_multiplexer(sequence, self._env) if self.is_in_tmux else sequence
 
 

@@ -108,7 +108,7 @@ class TerminalImages:
         return bool(self._images_to_retry)
 
     def retry_images(self) -> None:
-        """Tries images again after input showed that the pane is visible."""
+        """Draws images again that fell back to half blocks, because input has shown that the tmux pane is visible."""
         for image in self._images_to_retry:
             image.is_stale = True
         self._images_to_retry.clear()

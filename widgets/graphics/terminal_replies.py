@@ -39,7 +39,7 @@ class TerminalFeatures(NamedTuple):
         return self.name.lower().startswith(PLACEHOLDER_TERMINALS)
 
     def with_reply(self, answer: str) -> "TerminalFeatures":
-        """Returns the features updated by a reply; other text changes nothing."""
+        """Returns the terminal's features updated by one of its replies; unchanged for other text."""
         if found := _KITTY_REPLY_PATTERN.fullmatch(answer):
             return self._replace(has_kitty=self.has_kitty or found.groups() == (str(QUERY_IMAGE_ID), "OK"))
         if found := _NAME_REPLY_PATTERN.fullmatch(answer):

@@ -32,7 +32,7 @@ _MAX_NUMBERED_ROWS = 9
 
 
 class PickerAction(msgspec.Struct, frozen=True, kw_only=True):
-    """A key of a picker besides Enter and Escape."""
+    """An action of a picker that has a key besides Enter and Escape."""
 
     id: str
     """The name used in key maps; returned with the row."""
@@ -61,7 +61,7 @@ def picker_bindings(actions: Sequence[PickerAction]) -> list[BindingType]:
 
 
 class Picked(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a picker: the row and the action (`choose` for Enter)."""
+    """What the user chose in a picker: the row and the action (`choose` for Enter)."""
 
     row: ListRow
     action: str = "choose"

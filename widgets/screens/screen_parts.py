@@ -119,7 +119,7 @@ def _total_cells(hints: Sequence[KeyHint]) -> int:
 
 
 def key_list_text(hints: Sequence[KeyHint]) -> str:
-    """Lists one key per line with its action, aligned in columns."""
+    """Returns a text with one key per line and its action, aligned in columns."""
     width = max((cells(_key_names(hint.key)) for hint in hints), default=0)
     return "\n".join(f"{_key_names(hint.key):<{width}}  {hint.label}" for hint in hints)
 

@@ -69,7 +69,7 @@ class ProposedChange:
 
 
 class ApprovalCardState(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of an approval card, besides its question: size, keys, answers, cursor and typed text."""
+    """What the approval card's rows depend on besides the question: size, keys, answers, cursor and typed text."""
 
     width: int
     screen_height: int
@@ -416,7 +416,7 @@ def _fitting_hosts(hosts: tuple[str, ...], room: int) -> str:
 
 
 def _wrap_text(text: str, width: int) -> list[str]:
-    """Wraps foreign text to rows of `width` cells."""
+    """Wraps a foreign text, at most its first 200 lines, to rows of at most `width` cells."""
     rows: list[str] = []
     for line in clean(text).split("\n")[:200]:
         line = expand_tabs(line, 0)

@@ -22,7 +22,7 @@ MAX_ROWS = 5
 
 
 class QueuedRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A queued message as a row."""
+    """A queued message in the list above the editor."""
 
     id: str
     kind: QueueKind

@@ -24,7 +24,7 @@ _STYLE_NAMES = (*get_args(SideTone), "title", "rule")
 
 
 class SideRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the side panel."""
+    """A row of the side panel: its text with a mark, figures or a bar."""
 
     text: str
     mark: str = ""
@@ -52,7 +52,7 @@ class SideSection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SidePanel(Widget):
-    """The panel at the right of a wide page."""
+    """The widget at the right of a wide page that shows sections about the session."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"side--{part}" for part in _STYLE_NAMES}
     DEFAULT_CSS = "SidePanel { dock: right; height: 100%; }"

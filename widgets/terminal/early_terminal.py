@@ -30,7 +30,7 @@ class EchoLine:
 
     @property
     def cursor_sequence(self) -> bytes:
-        """Returns the sequence that places the cursor at the first letter."""
+        """Returns the sequence that moves the cursor to the first letter of the launch frame's input line."""
         return b"\x1b[%d;%dH" % (self.row, self.column)
 
     def draw_row(self, text: str) -> bytes | None:

@@ -35,7 +35,7 @@ TERMINAL_RESET_SEQUENCE = (
 
 
 def wrap_for_multiplexer(sequence: str, env: Mapping[str, str] = os.environ) -> str:
-    """Wraps a sequence so that tmux or screen passes it to the terminal."""
+    """Returns a sequence wrapped so that tmux or screen, if they are in between, pass it to the terminal."""
     if env.get("TMUX"):
         return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + STRING_TERMINATOR
     if env.get("STY") or env.get("TERM", "").startswith("screen"):

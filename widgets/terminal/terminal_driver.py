@@ -271,7 +271,7 @@ class TerminalDriver(LinuxDriver):
         return asked.result() if asked.done() else text
 
     def _deliver_event(self, event: Message) -> None:
-        """Delivers a key or a paste once the previous key has taken effect."""
+        """Delivers an event to the application; a key or a paste only once the previous key has taken effect."""
         if isinstance(event, events.Key | events.Paste):
             self._wait_for_previous_key()
         if isinstance(event, events.MouseEvent) and not is_mouse_inside_screen(event, self._driven_app.size):

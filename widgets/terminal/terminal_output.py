@@ -84,7 +84,7 @@ class TerminalOutputDiff:
         self.forget_terminal_content()
 
     def forget_terminal_content(self) -> None:
-        """Forgets what the terminal shows, because other output was written to it."""
+        """Forgets what the terminal shows, because other code wrote to it, so that the next frame is sent whole."""
         self._written_rows = {}
 
     def _display_frame(self, screen: Screen[Any], renderable: RenderableType | None) -> None:

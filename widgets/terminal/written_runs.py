@@ -6,7 +6,7 @@ from textual.strip import Strip
 
 
 class WrittenRun(NamedTuple):
-    """Cells of a row that were written together."""
+    """A run of cells in a screen row that were written to the terminal together."""
 
     x: int
     end: int

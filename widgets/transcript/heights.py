@@ -6,7 +6,7 @@ from itertools import accumulate
 
 
 class Heights:
-    """The heights of all blocks with their prefix sums."""
+    """The heights of all transcript blocks in rows, with their prefix sums."""
 
     def __init__(self) -> None:
         self._heights: list[int] = []

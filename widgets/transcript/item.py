@@ -85,7 +85,7 @@ class Item:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the block has no visible content: a reply that only calls tools, or a call in a folded
+        """Whether the block has no visible content, such as a reply that only calls tools or a call in a folded
         burst."""
         if self.is_hidden:
             return True

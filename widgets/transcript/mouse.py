@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Mouse:
-    """Handles mouse events of the transcript."""
+    """Handles mouse events of the transcript: clicks, selection, scrolling, and links."""
 
     def __init__(
         self, widget: Widget, column: Column, viewport: Viewport, overlay: RowMarks, keyboard: Keyboard
@@ -172,7 +172,7 @@ class Mouse:
         self._set_selection(selection_between(other, here))
 
     def _go_to_definition(self, event: events.Click) -> None:
-        """Requests the definition of the word under the pointer."""
+        """Posts a message that asks for the definition of the word under the pointer."""
         place = self._text_place_at(event)
         if place.block_index < len(self._column):
             text = self._column.items[place.block_index].text(self._column.expansion)

@@ -67,7 +67,7 @@ class StreamedBlocks:
         self._streaming_items[item.block.id] = item
 
     def append_delta(self, block_id: str, sort: ReplyPartKind, delta: str) -> None:
-        """Stores a piece of a streamed reply; it is drawn in the next frame."""
+        """Stores a received piece of a reply's text or thinking; it is drawn in the next frame."""
         item = self._streaming_items.get(block_id)
         if item is None or item.live is None or not delta:
             return

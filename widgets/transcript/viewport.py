@@ -68,7 +68,7 @@ class Viewport:
 
     @property
     def width(self) -> int:
-        """The width for rows in cells, without the scroll bar."""
+        """The width of transcript rows in cells, without the scroll bar."""
         return max(4, self._widget.size.width - self._widget.styles.scrollbar_size_vertical)
 
     @property
@@ -82,12 +82,12 @@ class Viewport:
 
     @property
     def top(self) -> int:
-        """The position of the first visible row."""
+        """The index of the first visible row of the transcript."""
         return self._widget.scroll_offset.y
 
     @property
     def rows(self) -> list[LocatedRow]:
-        """The visible rows; a new list object if they changed."""
+        """The rows of the transcript that are visible now; a new list object only if they changed."""
         key = (self._version, self.top, self.height)
         if key != self._rows_key:
             rows = self._column.rows(self.top, self.height)
@@ -264,7 +264,7 @@ class Viewport:
         self.set_size_and_position(y)
 
     def scroll_by(self, rows: int) -> None:
-        """Scrolls by some rows, without animation."""
+        """Scrolls the transcript by some rows, without animation."""
         y = self.top
         if rows < 0 and y > 0:
             self.scroll_to(y, max(0, y + rows))
@@ -288,6 +288,6 @@ class Viewport:
         self.invalidate_rows()
 
     def repaint(self) -> None:
-        """Repaints all visible rows, also after a change of the marks over them."""
+        """Repaints all visible rows of the transcript, also after a change of the marks over them."""
         self.invalidate_rows()
         self._widget.refresh(self._widget.size.region)

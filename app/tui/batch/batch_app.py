@@ -214,7 +214,7 @@ class BatchApp(App[None]):
 
 
 def _patch_blocks(patch: str) -> Iterator[DiffBlock | TextBlock]:
-    """Yields a block for each file of a patch that git made."""
+    """Yields a transcript block for each file of a git patch."""
     for part in f"\n{patch}".split("\ndiff --git ")[1:]:
         head, mark, hunks = part.partition("\n@@ ")
         path = one_line(head.split("\n", 1)[0].rpartition(" b/")[2])

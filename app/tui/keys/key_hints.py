@@ -26,7 +26,7 @@ _BLOCK_HINTS = (
 
 
 class KeyHintUpdater(msgspec.Struct):
-    """Updates the key hints in the texts of one page."""
+    """Updates the texts of one page that name keys, after the user changed keys."""
 
     key_of: FindKeyLabel
     is_read_only: Callable[[], bool]

@@ -45,7 +45,8 @@ class BindingGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeyMap(msgspec.Struct, frozen=True, kw_only=True):
-    """The user's keys by action id; other actions keep their defaults."""
+    """The keys that the user has set, by action id, with the errors of the key file; other actions keep their
+    defaults."""
 
     keys_by_action: dict[str, str] = {}
     """Keys in Textual's spelling, separated by commas; the keys of a chord are separated by

@@ -20,7 +20,8 @@ from widgets.completion.popup import CompletionPopup
 
 
 class PromptParts:
-    """The parts between one application's keyboard, its editor and its session."""
+    """Connects the keyboard, the prompt editor and the session of one application: history, drafts, completion,
+    sending."""
 
     def __init__(
         self, app: App[Any], assembled: AssembledSession, page: PageParts, table: ActionTable

@@ -16,7 +16,7 @@ _KIND_BY_QUEUE: tuple[tuple[QueueName, QueueKind], ...] = (("steering", "steer")
 
 
 class QueuedMessages(msgspec.Struct, frozen=True):
-    """Moves messages between the session's queues and the editor."""
+    """Lets the user edit, move, switch and take back the session's queued messages."""
 
     session: Session
     view: QueueView

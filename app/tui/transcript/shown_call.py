@@ -41,7 +41,7 @@ class ShownCall(msgspec.Struct, kw_only=True):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the call cannot begin before a question is answered."""
+        """Whether the tool call cannot begin before the user answers a question about it or an earlier call."""
         return self.is_asked_about or self.is_behind_question
 
     @property

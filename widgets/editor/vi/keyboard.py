@@ -46,7 +46,7 @@ class ViKeyboard:
 
     @property
     def mode_status(self) -> str:
-        """The mode and the pending command, for display."""
+        """vi's current mode and the pending command, for display; empty while vi mode is off."""
         return "" if self._mode is None else self._mode.status
 
     def start_new_prompt(self) -> None:

@@ -85,8 +85,8 @@ BINDINGS: list[BindingType] = [
 
 
 def grammar_token_of_key(key: str, own: Mapping[str, str]) -> str:
-    """Returns the grammar's token for a key, with the user's key bindings applied; empty if it has
-    none."""
+    """Returns the vi command that a key stands for in the grammar, with the user's key bindings applied; empty if it
+    stands for none."""
     mine = tuple((id, keys) for id, keys in own.items() if id in _DEFAULT_KEY_AND_TOKEN_BY_ID)
     return _build_token_by_key(mine).get(key, "")
 

@@ -1,6 +1,7 @@
-"""vi's modes over the text: keys come in one at a time, complete commands run, `.` repeats the last change.
+"""vi's modes over the editor's text: gets keys one at a time, runs complete commands, and repeats the last change on
+`.`.
 
-Knows no widget; screen rows and older prompts are left to the caller."""
+It knows no widget; screen rows and older prompts are left to the caller."""
 
 from typing import Literal
 

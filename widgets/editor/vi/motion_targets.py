@@ -20,7 +20,7 @@ _OPENING_BY_CLOSING = {close: begin for begin, close in _CLOSING_BY_OPENING.item
 
 
 class MotionTarget(NamedTuple):
-    """The target of a motion, and whether an operator includes the target or whole lines."""
+    """The target of a vi motion, and whether an operator includes the character there or whole lines."""
 
     position: Position
     is_inclusive: bool = False
@@ -75,7 +75,7 @@ def character_kind(lines: Lines, at: Position, *, is_big: bool) -> CharacterKind
 
 
 def next_word_start(lines: Lines, at: Position, *, is_big: bool) -> Position:
-    """Returns the start of the next word or empty line; the end of the text if there is none."""
+    """Returns the position of the next word's start or empty line; the end of the text if there is none."""
     kind = character_kind(lines, at, is_big=is_big)
     if kind in (BLANK_KIND, EMPTY_LINE_KIND):
         place = next_cursor_position(lines, at)
@@ -172,7 +172,7 @@ def step_right(lines: Lines, at: Position, count: int) -> Position:
 
 
 class FindMotion(NamedTuple):
-    """A find motion (`f`, `t`, `F`, `T`) with its character."""
+    """A vi motion that finds a character in the line (`f`, `t`, `F`, `T`), with that character."""
 
     kind: str
     char: str

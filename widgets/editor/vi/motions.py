@@ -73,7 +73,7 @@ class ViMotions:
         return target is not None and (command.motion not in _STEP_MOTIONS or came != at)
 
     def forget_goal_column(self) -> None:
-        """Forgets the column for moving up and down, because the text changed."""
+        """Forgets the column that vi keeps while moving up and down, because the text changed."""
         self._goal_column = None
 
     def extend_selection(self, command: ViCommand, mark: Position | None) -> Position | None:
@@ -139,7 +139,8 @@ class ViMotions:
         return TextRange(start, end) if start != end or command.verb == "c" else None
 
     def _changed_word_range(self, command: ViCommand) -> TextRange | None:
-        """Returns the range of `cw`, which keeps the space after the word."""
+        """Returns the range that vi's `cw` changes: to the end of the word, without the space after it; None if `cw`
+        works like other operators."""
         lines, at = self._model.lines, self._model.cursor
         is_big = command.motion == "W"
         if character_kind(lines, at, is_big=is_big) in (BLANK_KIND, EMPTY_LINE_KIND):

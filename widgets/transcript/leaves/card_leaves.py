@@ -61,7 +61,7 @@ FULL_SCREEN_LIMIT = TextLimit(50_000, 2_000_000)
 
 
 class FileLeaf(CodeLeaf):
-    """Shows code with line numbers."""
+    """A unit of layout with the code of a file and its line numbers."""
 
     __slots__ = ("_digits", "_numbers", "first_line")
 

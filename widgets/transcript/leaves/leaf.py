@@ -139,7 +139,7 @@ class Leaf:
         self.strips = {}
 
     def scroll_sideways(self, cells_right: int) -> None:
-        """Scrolls a leaf that is wider than the view; others do not move."""
+        """Scrolls a leaf sideways that is wider than the view; leaves that fit do not move."""
         shift = max(0, min(self.shift + cells_right, self.natural_width() - self._width))
         if shift != self.shift:
             self.shift = shift
@@ -174,7 +174,7 @@ class Leaf:
         return [Piece(prefix, self.prefix_key)] if prefix else []
 
     def pieces(self, row: int) -> list[Piece]:
-        """Returns the pieces of text that a row of the leaf shows, from the left."""
+        """Returns the styled pieces of text that a row of the leaf shows, from the left."""
         start, end = self._rows[row]
         out = self._before(row)
         if row and self.hang and start:

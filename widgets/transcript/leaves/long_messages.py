@@ -48,8 +48,8 @@ def _leaf_index(tops: list[int], row: int) -> int:
 
 
 def _lay_out_and_locate(leaves: Sequence[Leaf], tops: list[int], width: int, index: int, row: int) -> int:
-    """Lays out a leaf of a long message; returns the position of a row within it. The leaf's end stays its
-    end."""
+    """Lays out the leaf of a long message that contains a row; returns the row's new position within the leaf, in
+    proportion to its new height."""
     inside, before = row - tops[index], tops[index + 1] - tops[index]
     after = _lay_out(leaves, tops, width, index)
     return inside if after == before or inside <= 0 else inside * after // max(1, before)

@@ -29,7 +29,7 @@ class Hit(NamedTuple):
 
 
 class BadPattern(ValueError):
-    """Raised for an invalid regular expression."""
+    """The error for a search whose regular expression is invalid."""
 
 
 def compile_query(query: str) -> re.Pattern[str] | None:

@@ -13,7 +13,7 @@ from app.tui.transcript.renderers import Renderers
 
 
 class OverlayScreen(ModalScreen[Any]):
-    """Shows an extension's widget over the page; Escape closes it."""
+    """A screen over the page with an extension's widget; Escape closes it."""
 
     BINDINGS = (Binding("escape", "dismiss", "Close", show=False),)
 

@@ -26,7 +26,7 @@ class ContextShare(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContextView(msgspec.Struct, frozen=True, kw_only=True):
-    """The data of the context screen: the bar's shares, totals and table rows."""
+    """The content of the context screen: the bar's shares, totals and table rows."""
 
     shares: tuple[ContextShare, ...]
     window: int
@@ -47,7 +47,7 @@ _MIN_ROWS_FOR_MARGINS = 30
 
 
 class ContextBar(Widget):
-    """The context window as a row of cells: used, free, and reserved for the answer, with a legend."""
+    """A widget that draws the context window as a bar of cells (used, free, reserved for the answer) with a legend."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *(f"context-bar--{tone}" for tone in GROUP_TONES),

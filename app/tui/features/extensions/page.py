@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ExtensionsPage(msgspec.Struct, frozen=True):
-    """Shows the extensions of one session."""
+    """Shows which extensions are loaded in one session."""
 
     connected_extensions: Callable[[], "ConnectedExtensions | None"]
     ask: AskOnScreen

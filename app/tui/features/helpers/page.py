@@ -41,7 +41,7 @@ _STATE_TONES: dict[str, Tone] = {
 
 
 class HelpersScreen(PickerScreen):
-    """Lists a session's helper agents and its other background jobs."""
+    """A picker of a session's helper agents and its other background jobs."""
 
     ACTIONS = (PickerAction(id="app.tasks.stop", keys="ctrl+x", label="stop", closes=False, importance=7),)
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)

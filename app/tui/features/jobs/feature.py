@@ -1,4 +1,4 @@
-"""Background jobs: the commands and keys for the list of jobs."""
+"""The feature for background jobs: the commands and keys for their list."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

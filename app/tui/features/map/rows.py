@@ -20,7 +20,7 @@ _GREATEST_CHARACTER = "\U0010ffff"
 
 
 class MapPlace(msgspec.Struct, frozen=True):
-    """The file, folder or symbol that a row represents."""
+    """The file, folder or symbol that a row of the repository map stands for."""
 
     path: str
     symbol: Symbol | None = None
@@ -37,7 +37,7 @@ class MapPlace(msgspec.Struct, frozen=True):
 
     @property
     def location(self) -> str:
-        """The path and line numbers of the place."""
+        """The path of the place, with its line numbers if it is a symbol, as text."""
         return f"{self.path}:{line_range_text(self.symbol)}" if self.symbol else self.path
 
 

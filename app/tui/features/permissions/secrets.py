@@ -1,4 +1,5 @@
-"""`/secrets` lists what was masked and marks false alarms; `/unmask` sends a prompt without masking."""
+"""The page for `/secrets`, which lists what was masked and marks false alarms, and for `/unmask`, which sends a prompt
+without masking."""
 
 from collections.abc import Awaitable, Callable
 

@@ -114,7 +114,7 @@ class ReviewScreen(SearchableScreen):
 
     @property
     def path(self) -> str:
-        """The path of the file at the list's cursor."""
+        """The path of the file at the cursor of the review desk's list."""
         row = self.files.current
         return row.id if row is not None else ""
 
@@ -252,7 +252,7 @@ class ReviewScreen(SearchableScreen):
             self.files.move_to(at)
 
     def go_to_next_hit_or_file(self, delta: int) -> None:
-        """Moves to the next search hit during a search, else to the next file."""
+        """Moves to the next search hit while a search is active, else to the next file."""
         if self.transcript.finder.is_on:
             self.transcript.finder.step(delta)
         else:

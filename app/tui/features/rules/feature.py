@@ -34,7 +34,8 @@ class RulesFeature(Feature["RulesPage"]):
 
 
 class NotesFeature(Feature["NotesPage"]):
-    """The `#` prefix in the editor, which saves a note to a memory file, and these files."""
+    """The feature for notes: the `#` prefix in the editor saves a line to a memory file, and `/memory` lists these
+    files."""
 
     slash_commands: Sequence[SlashCommand["NotesPage"]] = (
         SlashCommand(

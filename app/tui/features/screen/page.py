@@ -13,7 +13,7 @@ from widgets.transcript.blocks import NoteKind
 
 
 class ScreenPage:
-    """Runs actions of the screen itself and commands without a page."""
+    """Runs the actions of the screen itself, such as leaving, and session commands without a page."""
 
     def __init__(self, screen: FeatureServices, queued: QueuedMessages) -> None:
         self.screen = screen

@@ -1,4 +1,4 @@
-"""Keys for the current run and the last answer."""
+"""The actions of keys that concern the current run and the last answer."""
 
 import msgspec
 

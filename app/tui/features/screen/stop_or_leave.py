@@ -18,7 +18,7 @@ WARNING_SECONDS = 2.0
 
 
 class StopOrLeave(msgspec.Struct):
-    """Handles Escape, Ctrl+C and Ctrl+D for one session and its editor."""
+    """Decides what Escape, Ctrl+C and Ctrl+D do, for one session and its editor."""
 
     session: Session
     editor: PromptEditor

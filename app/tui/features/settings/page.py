@@ -198,7 +198,7 @@ class SettingsPage(msgspec.Struct, frozen=True):
 
 
 class ThemeChoice(Protocol):
-    """The available themes and the current one."""
+    """The protocol for choosing a theme: the available themes, the current one, and applying one."""
 
     @property
     def name(self) -> str: ...

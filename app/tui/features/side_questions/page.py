@@ -15,7 +15,7 @@ AnswerQuestion = Callable[[str, Callable[[str], None]], Awaitable[str]]
 
 
 class _StreamedAnswer:
-    """The answer to a side question while it streams."""
+    """The answer to a side question: receives it from the model piece by piece and returns it as a transcript block."""
 
     def __init__(self, asked: str, answering: AnswerQuestion) -> None:
         self._pieces: list[str] = []

@@ -31,7 +31,7 @@ class TodosFeature(Feature["TodosPage"]):
 
 
 class TodoBarFeature(Feature[TodoListUpdater]):
-    """The todo list above the editor."""
+    """The feature for the todo list above the editor."""
 
     keys: Sequence[PageKey[TodoListUpdater]] = (
         PageKey(

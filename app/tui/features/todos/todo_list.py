@@ -68,7 +68,7 @@ class TodoView(Widget):
         self.display = False
 
     def show(self, head: TodoHeading, rows: Sequence[TodoRow]) -> None:
-        """Shows the items of the current phase; without items the list is hidden."""
+        """Shows a phase of the todo list above the editor; without items the widget is hidden."""
         if (head, tuple(rows)) != (self.heading, self.rows):
             self.heading, self.rows = head, tuple(rows)
             self._fit()

@@ -32,7 +32,7 @@ _LIST_HEIGHT_DIVISOR = 3
 
 
 class RestoreRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A file as a row of the restore screen, with what happens to it."""
+    """A file in the list of the restore screen, with what happens to it and the possible choices."""
 
     path: str
     change: str

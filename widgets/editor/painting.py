@@ -11,7 +11,7 @@ from widgets.editor.graphemes import TAB_CELLS, is_chip, line_graphemes
 from widgets.editor.layout import TextLayout
 from widgets.editor.model import EditorModel, Position
 from widgets.key_labels import split_hints
-from widgets.line import RIGHT_MARGIN, RowBuilder, cells, fit_cells
+from widgets.line import RIGHT_MARGIN, RowBuilder, cells, fit_cells, plain_line
 from widgets.readable_styles import has_background, readable_style
 from widgets.status.segments import SEGMENT_GAP, Segment, fitting_segments
 from widgets.transcript.leaves.safe_text import cut_end_to_fit
@@ -111,7 +111,7 @@ def draw_editor_rule(
             _add_key_hints(line, look, split_hints(told.main_text), room)
         else:
             figures = f" · {told.dimmed_figures}" if told.dimmed_figures else ""
-            line.add(cut_text_to_cells(told.main_text, room - cells(figures)), look["status"])
+            line.add(cut_text_to_cells(plain_line(told.main_text), room - cells(figures)), look["status"])
             line.add(cut_text_to_cells(figures, line.remaining_cells), look["detail"])
         line.add(" ")
     if status:

@@ -23,3 +23,14 @@ async def test_of_a_long_command_the_time_stays() -> None:
         editor.surface.show_rule_text(RuleText(f"bash {'x' * 90}", "1 m 12 s · ↓ 1.2k", "◓", "esc stop"))
         await pilot.pause()
         assert rule.replace("◐", "◓") in text_of(page.screen)
+
+
+async def test_a_command_changes_neither_line_nor_direction() -> None:
+    page = Page()
+    async with page.run_test(size=(60, 10)) as pilot:
+        page.query_one(PromptEditor).surface.show_rule_text(
+            RuleText("Running a\u2028b\u2029c\u202ed", "3 s", "◐")
+        )
+        await pilot.pause()
+        rule = next(line for line in text_of(page.screen).split("\n") if "◐" in line)
+        assert rule.startswith("◐ Running a b cd · 3 s")

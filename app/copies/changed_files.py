@@ -17,11 +17,11 @@ class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file that differs from the state of which its repository copy was made."""
 
     path: str
-    """Relative to the top folder."""
+    """The path of the file, relative to the top folder."""
     before: bytes | None
     after: bytes | None
     is_executable: bool | None = None
-    """Whether it became executable, or ceased to be; None: neither."""
+    """Whether the file became executable (True) or stopped being so (False); None: it did not change."""
 
 
 class CopyChanges(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ class CopyChanges(msgspec.Struct, frozen=True, kw_only=True):
 
     files: tuple[ChangedFile, ...] = ()
     unsupported_files: tuple[str, ...] = ()
-    """What cannot be delivered as a file: links and repositories."""
+    """Paths that cannot be delivered as files: links and repositories."""
 
 
 async def changes_in_index(baseline: Baseline, folder: Path) -> CopyChanges:
@@ -63,7 +63,7 @@ class _RawDiffRow(msgspec.Struct, frozen=True):
 
 
 def _becomes_executable(row: _RawDiffRow) -> bool | None:
-    """Whether a change makes the file executable; None where nothing changes about it. A new file is not
+    """Returns whether a change makes the file executable or not; None if that does not change. A new file is not
     executable until it is made so."""
     was = row.mode_before == _EXECUTABLE_MODE
     now = row.mode_after == _EXECUTABLE_MODE

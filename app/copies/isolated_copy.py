@@ -23,31 +23,31 @@ from tools.git.git_repository import GitRepository, find_repository
 
 _RECORD_NAME, _LOCK_NAME, _INDEX_NAME, _STORE_NAME = "copy.json", "lock", "index", "repository"
 _GIT_ATTRIBUTES = "* -text -ident !eol !filter !working-tree-encoding\n"
-"""Files are copied and compared byte for byte."""
+"""git attributes by which files are copied and compared byte for byte."""
 _ABANDONED_SECONDS = 60
-"""A younger folder without a record may be one that is being made."""
+"""The age in seconds from which a folder without a record counts as abandoned; a younger one may be in the making."""
 
 
 class CopyRefused(UserError):
-    """No separate copy can be made here; the text says why."""
+    """Raised if no separate copy can be made of this folder; the text says why."""
 
 
 class CopyRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The record of a separate copy, stored beside it: its source, folders, session and title."""
 
     source: str
-    """The top folder of the repository that it was made of."""
+    """The top folder of the repository that was copied."""
     folder: str
-    """The copy's own top folder."""
+    """The top folder of the copy."""
     store: str
     tree: str
-    """The state that it was made of."""
+    """The git tree with the state of the repository when it was copied."""
     session: str | None
-    """The file of the session that its helper works for; None: that session is in memory."""
+    """The file of the session whose helper works in the copy; None: that session is only in memory."""
     title: str
     created: str
     left_out: tuple[str, ...] = ()
-    """Repositories inside of the source, which are not copied."""
+    """The nested repositories in the source, which are not copied."""
 
 
 class IsolatedCopy:
@@ -99,7 +99,7 @@ class IsolatedCopy:
         self.release()
 
     def release(self) -> None:
-        """Releases the lock on the copy, so that another process may offer its changes again."""
+        """Releases the lock on the copy, so that another process may offer its changes to the user again."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
@@ -176,7 +176,7 @@ class IsolatedCopies:
         )
 
     def leftover_copies(self, folder: Path) -> list[IsolatedCopy]:
-        """Returns the copies of this folder's repository that no process holds, the oldest first. Blocks."""
+        """Returns the copies of this folder's repository that no process has locked, oldest first. Blocks."""
         repository = find_repository(folder)
         if repository is None:
             return []
@@ -235,8 +235,8 @@ def _write_record(record: CopyRecord, above: Path) -> None:
 
 
 def _read_record(above: Path) -> CopyRecord | None:
-    """Reads the record of a separate copy; None where there is none. Raises for a damaged record: such a copy is
-    left alone."""
+    """Reads the record of a separate copy; None if there is none. Raises an error for a damaged record, so that the
+    copy is left alone."""
     try:
         return msgspec.json.decode((above / _RECORD_NAME).read_bytes(), type=CopyRecord)
     except FileNotFoundError:
@@ -251,7 +251,7 @@ def _remove_abandoned(above: Path) -> None:
 
 
 def _lock_copy(above: Path) -> int | None:
-    """Locks a copy for this process; None where another process, or other code of this one, holds the lock."""
+    """Locks a copy for this process; returns None if another process, or other code of this one, has locked it."""
     lock = os.open(above / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     if try_lock(lock):
         return lock

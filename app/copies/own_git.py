@@ -1,7 +1,8 @@
-"""Runs git as the person would: with their configuration, keys and helpers, for what they asked for by name.
+"""Runs git with the user's own configuration, keys and credential helpers, for what the user asked for by name.
 
-It never asks for a password, and runs no hooks. Everything that only reads goes through the disarmed git of
-`repository_copies`."""
+It never asks for a password, and runs no hooks. All other git goes through `repository_copies`, without the
+repository's configuration.
+"""
 
 import asyncio
 import os

@@ -26,7 +26,7 @@ _DIFF_COMMAND = (
 
 
 class GitFailed(UserError):
-    """A git command failed."""
+    """Raised if a git command failed."""
 
 
 class Git(msgspec.Struct, frozen=True):
@@ -85,7 +85,8 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
 
     git: Git
     store: Path
-    """A git folder elsewhere, whose configuration cannot be changed from the folder."""
+    """The git folder that stores the state. It is outside the folder, so that nothing in the folder can change its
+    configuration."""
     index: Path
     tree: str
 
@@ -119,8 +120,8 @@ class RepositoryCopies:
     """Copies each repository once into a store, when the first clone of it is made."""
 
     def __init__(self, git: Git, folder: Path, *, shares_objects: bool = False) -> None:
-        """`shares_objects`: the copies read the objects of their repositories, which costs no time and no space, but
-        needs the repository to stay."""
+        """Prepares the store. With `shares_objects`, the copies read the objects of their repositories, which costs
+        no time and no space but needs the repositories to stay."""
         self._git = git
         self._folder = folder
         self._clone_options = ("--shared",) if shares_objects else ("--no-hardlinks", "--dissociate")

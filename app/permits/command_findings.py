@@ -12,7 +12,7 @@ class Finding(NamedTuple):
     risk: Risk
     why: str
     uses_network: bool = False
-    """Whether this is a known way to reach another machine."""
+    """Whether the effect is a known way to reach another machine."""
 
 
 SAFE_FINDING: Final = Finding("safe", "only reads")
@@ -35,5 +35,5 @@ def network_finding(why: str) -> Finding:
 
 
 def worst_finding(findings: Iterable[Finding]) -> Finding:
-    """The finding with the highest risk; among equals one that uses the network. The list must not be empty."""
+    """Returns the finding with the highest risk; among equals one that uses the network. The list must not be empty."""
     return max(findings, key=lambda one: (RISK_SEVERITY[one.risk], one.uses_network))

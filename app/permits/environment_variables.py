@@ -1,4 +1,4 @@
-"""Environment variables: which assignments can change what a program does."""
+"""Judges which assignments of environment variables can change what a program does."""
 
 import re
 from typing import Final
@@ -10,18 +10,18 @@ HARMLESS_VARIABLES: Final = word_set(
     "LANG LANGUAGE TZ TERM COLORTERM NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE COLUMNS LINES "
     "LS_COLORS GREP_COLORS TIME_STYLE BLOCK_SIZE CI"
 )
-"""Variables for language, time zone, colour and width."""
+"""The names of variables that only set language, time zone, colour and width."""
 _LOCALE_VARIABLES: Final = re.compile("LANG|LANGUAGE|LC_.*|TZ|TERM")
-"""Variables that name files which every program loads: with a path these can come from the workspace."""
+"""Variables that name files which every program loads; a path as their value could lead into the workspace."""
 _HARMLESS_VALUE: Final = re.compile(r"[A-Za-z0-9_.@:,+-]*|[A-Za-z0-9_+-]+(?:/[A-Za-z0-9_+-]+)*")
 _HARMLESS_LOWERCASE_NAME: Final = re.compile(r"(?!.*_proxy$|npm_config_|dyld_|ld_)[a-z_][a-z0-9_]*")
-"""Lower-case names, which scripts use for themselves. Exported, they can steer a program: make and configure take any
-name, Yarn and fish have some."""
+"""Matches lower-case names, which scripts use for their own variables. Exported, they can change what a program
+does: make and configure read any name, Yarn and fish some."""
 
 
 def is_harmless_variable(name: str, value: str = UNKNOWN_MARK, *, is_exported: bool) -> bool:
-    """Whether a variable of this name is harmless; `value`: what is assigned, if it is known; `is_exported`: programs
-    get it."""
+    """Returns whether assigning a variable of this name is harmless. `value` is the assigned value, if known;
+    `is_exported` says that programs get the variable."""
     if _LOCALE_VARIABLES.fullmatch(name):
         return _HARMLESS_VALUE.fullmatch(value) is not None
     return name in HARMLESS_VARIABLES or (
@@ -30,7 +30,7 @@ def is_harmless_variable(name: str, value: str = UNKNOWN_MARK, *, is_exported: b
 
 
 def judge_variable_assignment(name: str, value: str, *, is_exported: bool) -> list[Finding]:
-    """Judges an assignment, for one command or for all that follow."""
+    """Judges an assignment to a variable, for one command or for all that follow; returns a finding for each risk."""
     if is_harmless_variable(name, value, is_exported=is_exported):
         return []
     return [contained_finding(f"{name} may change how programs behave")]

@@ -1,6 +1,8 @@
-"""What reading, writing and removing a path means for a command at its place in the script.
+"""Judges what reading, writing and removing a path means for a command, with the folder and variables at its
+position in the script.
 
-A path is judged by its own name and by the file that its links lead to; the stricter result counts."""
+A path is judged by its own name and by the file that its links lead to; the stricter result counts.
+"""
 
 import posixpath
 import re
@@ -40,7 +42,7 @@ _PROC_ROOT_LINK = re.compile(r"/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/root
 _PROC_CWD_LINK = re.compile(r"/proc/(?:self|thread-self)(?:/task/\d+)?/cwd(?=/|$)")
 _HARMLESS_DEVICE = re.compile(r"/dev/(?:null|zero|full)")
 _OWN_DESCRIPTOR = re.compile(r"/dev/(?:stdin|stdout|stderr|fd/\d+)|/proc/(?:self|thread-self)/fd/\d+")
-"""What the command's descriptors lead to, not those of bayou."""
+"""Matches the paths of a process's own descriptors, which are the command's when it opens them, not bayou's."""
 _NETWORK_DEVICE = re.compile(r"/dev/(?:tcp|udp)/([^/]*)/?(.*)")
 
 
@@ -55,14 +57,15 @@ class PathEffects:
 
     @property
     def possible_roots(self) -> set[str]:
-        """The workspace folders in which the script may be; the workspace where it may be elsewhere."""
+        """The workspace folders in which the script may be running; the session's folder if it may be elsewhere."""
         place = self.place
         return {
             place.root_containing(folder) or place.workspace for folder in self.scope.possible_folders
         } or {place.workspace}
 
     def possible_paths(self, text: str) -> list[str]:
-        """All absolute paths that the text may mean, one for each possible folder; UNKNOWN if that is not known."""
+        """Returns all absolute paths that the text may mean, one for each possible folder; UNKNOWN if that is not
+        known."""
         if text.startswith(UNKNOWN_MARK):
             return [UNKNOWN_MARK]
         if text.startswith("/"):
@@ -79,7 +82,7 @@ class PathEffects:
         return path
 
     def resolved_and_written_path(self, text: str) -> dict[str, bool]:
-        """The resolved path (True), and the path as it is written where that differs (False)."""
+        """Returns the resolved path with the value True, and the path as it is written with False if it differs."""
         found: dict[str, bool] = {}
         for path in self.possible_paths(text):
             if path == UNKNOWN_MARK:
@@ -102,8 +105,8 @@ class PathEffects:
     # What is done with it
 
     def judge_read(self, word: Word, *, deeply: bool = False, with_hidden: bool = True) -> Finding:
-        """Judges reading a file; `deeply`: recursively, `with_hidden`: also files and folders whose names start with
-        a dot."""
+        """Judges reading a file. `deeply` means recursively; `with_hidden` includes files and folders whose names
+        start with a dot."""
         if word.is_process_substitution:
             return SAFE_FINDING
         return worst_finding(
@@ -116,8 +119,7 @@ class PathEffects:
         )
 
     def _judge_reached_key_files(self, path: str, deeply: bool, with_hidden: bool) -> Finding:
-        """Judges the files with keys that a pattern matches, or that are below a folder; in the sandbox they are
-        hidden."""
+        """Judges the key files that a pattern matches or that are below a folder; the sandbox hides them."""
         place = self.place
         if place.hides_secrets or UNKNOWN_MARK in path or not (deeply or WILDCARD_MARK_PATTERN.search(path)):
             return SAFE_FINDING
@@ -217,7 +219,7 @@ class PathEffects:
         return worst_finding(found)
 
     def judge_secret(self, word: Word, *, deeply: bool = False, with_hidden: bool = True) -> Finding:
-        """Judges only whether the path is a file with secrets; `deeply`: or a folder with such files."""
+        """Judges only whether the path is a file with secrets or, with `deeply`, a folder with such files."""
         if word.is_process_substitution:
             return SAFE_FINDING
         found = worst_finding(
@@ -231,7 +233,7 @@ class PathEffects:
         return found if found.risk == "forbidden" else SAFE_FINDING
 
     def removed_files(self, text: str, *, takes_ignored: bool = True) -> Iterator[Removal]:
-        """The files that a removal deletes, so that undo can save them first."""
+        """Returns the files that a removal deletes, so that undo can save them first."""
         for path, is_real in self._paths_of_link_itself(text).items():
             if is_real and UNKNOWN_MARK not in path and self.is_in_writable_folder(path):
                 yield Removal(
@@ -265,7 +267,8 @@ class PathEffects:
         return contained_finding(f"{deed} {self.display_path(path)}")
 
     def _is_broad_pattern(self, path: str) -> bool:
-        """Whether the pattern has no literal name and stands in the workspace or in the folder of temporary files."""
+        """Returns whether a pattern matches everything directly in the workspace or in a folder of temporary files,
+        because it has no literal characters."""
         folder, _, name = path.rpartition("/")
         if folder not in (*self.place.writable_roots, *self.place.temporary_folders):
             return False
@@ -275,8 +278,8 @@ class PathEffects:
         )
 
     def folders_after_cd(self, word: Word) -> tuple[str, ...]:
-        """The folders in which the script may be after `cd` with this word. For the shell `..` leads back to where a
-        link is, for the system to the parent of what it leads to."""
+        """Returns the folders in which the script may be after `cd` with this word. For `..` behind a link there
+        are two: the shell goes back to the link's folder, the system to the parent of its target."""
         folders: list[str] = []
         for form in self.possible_paths(word.text):
             folders += (
@@ -285,8 +288,8 @@ class PathEffects:
         return tuple(dict.fromkeys(folders))
 
     def is_in_writable_folder(self, path: str) -> bool:
-        """Whether the path is in the workspace, in an added folder or among temporary files; the home folder itself
-        never is."""
+        """Returns whether the path is in the workspace, in an added folder or among temporary files; a home folder
+        among these does not count."""
         place = self.place
         if place.root_containing(path) is not None:
             return True
@@ -297,14 +300,14 @@ class PathEffects:
         return any(_is_path_below(path, root) for root in place.temporary_folders)
 
     def may_be_outside_workspace(self, word: Word) -> bool:
-        """Whether the word names, or may name, a path outside that is no temporary file."""
+        """Returns whether the word names, or may name, a path outside the workspace that is no temporary file."""
         return any(
             is_real and not self.is_in_writable_folder(form)
             for form, is_real in self.resolved_and_written_path(word.text).items()
         )
 
     def may_be_outside_roots(self, word: Word) -> bool:
-        """Whether the word names, or may name, a path outside of the workspace, be it a temporary file."""
+        """Returns whether the word names, or may name, a path outside the workspace, temporary files included."""
         return any(
             is_real and self.place.root_containing(form) is None
             for form, is_real in self.resolved_and_written_path(word.text).items()
@@ -318,8 +321,8 @@ class PathEffects:
                     yield other, False
 
     def _paths_of_link_itself(self, text: str) -> dict[str, bool]:
-        """What is removed or moved is a link itself, never what it leads to; but the folders before it are "
-        "followed."""
+        """Returns the paths that removing or moving this text affects: a link itself and not its target, but with
+        links in its parent folders resolved. The value says whether the path is resolved."""
         found: dict[str, bool] = {}
         for path in self.possible_paths(text):
             if path == UNKNOWN_MARK:
@@ -349,7 +352,7 @@ class PathEffects:
         return found or bare_repository_reason(path, place.path_exists)
 
     def folder_autorun_reason(self, word: Word) -> str | None:
-        """Why a file in the folder that the word names may run later; None if none may."""
+        """Returns why a file in the named folder may run later; None if none may."""
         place = self.place
         homes = dict.fromkeys(filter(None, (place.home_folder, place.resolved_home_folder)))
         return next(
@@ -363,7 +366,7 @@ class PathEffects:
         )
 
     def display_path(self, path: str) -> str:
-        """The path as a person would write it here."""
+        """Returns the path as the user would write it in the session's folder."""
         place = self.place
         if path == place.workspace:
             return "the workspace"
@@ -396,7 +399,7 @@ def _normalise_path(path: str) -> str:
 
 
 def _folder_before_wildcard(path: str) -> str:
-    """The folder before the first wildcard."""
+    """Returns the folder in front of a path's first wildcard."""
     wild = WILDCARD_MARK_PATTERN.search(path)
     if wild is None:
         return path

@@ -45,35 +45,35 @@ class PermissionPolicy(msgspec.Struct, frozen=True, kw_only=True):
     has_private_network: bool = False
     """Whether the sandbox has its own network, in which only servers of this session can be reached."""
     sandbox_exceptions: Sequence[str] = ()
-    """Exact dangerous commands that the person allows without confirmation."""
+    """The exact dangerous commands that the user's settings allow without confirmation."""
 
 
 class PartDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome for one part of a call."""
+    """The outcome for one part of a tool call."""
 
     part: CallPart
     outcome: CallOutcome
     decided_by: str
     needs_typed_word: bool = False
-    """Whether the person must type a word to allow the part (a dangerous command)."""
+    """Whether the user must type a word to allow the part, because it is a dangerous command."""
     deciding_rule_kind: RuleKind | None = None
-    """The kind of the rule that decided."""
+    """The kind of the rule that decided the part; None if no rule did."""
 
 
 class CallDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome for a whole call."""
+    """The outcome for a whole tool call."""
 
     outcome: CallOutcome
     verdict: Judgement
     part_decisions: tuple[PartDecision, ...]
     sandbox_requests: tuple[BoxRequest, ...] = ()
-    """Exceptions from the sandbox that the call asks for."""
+    """The exceptions from the sandbox that the call requests."""
     shows_credentials: bool = True
-    """Whether its programs may see their credentials in the sandbox."""
+    """Whether the call's programs may see their credentials in the sandbox."""
 
     @property
     def decisive_part(self) -> PartDecision:
-        """The part decision that explains the outcome: a dangerous part first, then one of the strictest class."""
+        """The decision on the part that explains the outcome: a dangerous part first, then one of the highest risk."""
         mine = [answer for answer in self.part_decisions if answer.outcome == self.outcome]
         floor = [answer for answer in mine if answer.needs_typed_word]
         risk = self.verdict.risk
@@ -105,8 +105,8 @@ def decide_call(verdict: Judgement, tool: str, policy: PermissionPolicy, place: 
 def _with_shared_network_question(
     answers: tuple[PartDecision, ...], policy: PermissionPolicy
 ) -> tuple[PartDecision, ...]:
-    """Asks about the commands that a rule lets leave the sandbox or its network, if their call has others: all commands
-    of a call run in one sandbox."""
+    """Changes parts that a rule lets leave the sandbox or its network to questions, if the call has other parts,
+    because all commands of a call run in one sandbox."""
     if policy.mode == "full" or not policy.has_sandbox:
         return answers
     leaving = [one for one in answers if _rule_lets_part_leave_sandbox(one, policy)]
@@ -126,7 +126,8 @@ def _with_shared_network_question(
 
 
 def _rule_lets_part_leave_sandbox(answer: PartDecision, policy: PermissionPolicy) -> bool:
-    """Whether a rule lets the part run with the machine's network, or outside the sandbox."""
+    """Returns whether the part runs with the machine's network or outside the sandbox because a rule, and not the
+    mode, allows it."""
     if answer.outcome != "run" or is_decided_by_mode(answer.decided_by):
         return False
     if answer.part.risk == "forbidden":
@@ -135,8 +136,8 @@ def _rule_lets_part_leave_sandbox(answer: PartDecision, policy: PermissionPolicy
 
 
 def _gains_nothing_from_network(answer: PartDecision) -> bool:
-    """Whether the machine's network gives the part nothing: it is asked about, it only reads, a rule allows the only
-    hosts that it reaches, or a rule allows every call of its tool."""
+    """Returns whether the part does not need the machine's network: it is asked about, it only reads, or a rule
+    allows either the only hosts that it reaches or every call of its tool."""
     if answer.outcome != "run" or answer.part.risk == "safe":
         return True
     return answer.deciding_rule_kind == "tool" or (
@@ -145,9 +146,9 @@ def _gains_nothing_from_network(answer: PartDecision) -> bool:
 
 
 def shows_credentials_unasked(decision: CallDecision, unboxed: Judgement) -> bool:
-    """Whether all commands of a call may see the credentials of its programs though nobody is asked: each uses the
-    network as a rule allows, or only reads files of the workspace. `unboxed` is the verdict as without a sandbox, which
-    otherwise would hide the credentials from what reads."""
+    """Returns whether all commands of a call may see the credentials of its programs without a question: each uses
+    the network as a rule allows, or only reads files of the workspace. `unboxed` is the verdict as without a
+    sandbox, because the sandbox would hide the credentials from commands that read."""
     allowed = {
         one.part.text
         for one in decision.part_decisions
@@ -159,8 +160,8 @@ def shows_credentials_unasked(decision: CallDecision, unboxed: Judgement) -> boo
 
 
 def _is_allowed_by_rule(rule: PermitRule, part: CallPart, policy: PermissionPolicy) -> bool:
-    """Whether an allow rule answers a part that it matches. A `net:` rule speaks only of hosts: the command must be one
-    that reaches these and does nothing else, or the sandbox must hold it to them."""
+    """Returns whether an allow rule that matches a part decides it. A `net:` rule is only about hosts: the command
+    must reach no others and do nothing else, or the sandbox must limit it to them."""
     if not part.can_be_allowed or rule.kind != "net" or part.kind != "command" or part.is_plain_request:
         return part.can_be_allowed
     is_sandboxed = policy.mode == "auto-edit" and policy.has_sandbox and policy.has_private_network
@@ -220,7 +221,7 @@ def _decide_by_mode(part: CallPart, policy: PermissionPolicy) -> tuple[CallOutco
 
 
 def is_decided_by_mode(decided_by: str) -> bool:
-    """Whether the mode decided, and not a rule, a safety rule or the person."""
+    """Returns whether the mode decided, and not a rule, a safety rule or the user."""
     return decided_by.startswith(("mode ", _DECIDED_BY_PLAN_MODE))
 
 
@@ -235,8 +236,8 @@ def count_questions_answered_by_rule(
 
 
 def confirmation_word(part: CallPart) -> str:
-    """The word that the person must type to allow a dangerous command: its last argument, else the program; never one
-    by which people refuse."""
+    """Returns the word that the user must type to allow a dangerous command: its last argument, or else the
+    program; never a word that means refusal."""
     words = [
         word for word in (part.command_words or tuple(part.text.split())) if word.strip("-./~*'\"$(){}|;&<>")
     ]

@@ -1,7 +1,9 @@
 """Plain command lines: where no sandbox limits commands, only these keep the verdict `safe`.
 
-In a plain line every character means itself to the shell, every option is listed as harmless, and every word that names
-something names a file of the workspace without secrets. So it does not matter how a program reads its words."""
+In a plain line every character means itself to the shell, every option is listed as harmless, and every word that
+names something names a file of the workspace without secrets. So bayou need not know how a program interprets its
+words.
+"""
 
 import re
 from collections.abc import Sequence
@@ -21,22 +23,25 @@ _SHELL_KEYWORD = late(
     r"(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|select|function|time|coproc|[A-Za-z_]\w*\+?=.*)",
     re.ASCII | re.DOTALL,
 )
-"""What starts no simple command: a reserved word or an assignment."""
+"""Matches a word that starts no simple command: a reserved word or an assignment."""
 _GIT_PATHSPEC_WITH_PATTERN = late(r":|.*[*?\[\\]")
-"""What git reads as a pattern for more files."""
+"""Matches a word that git reads as a pattern, which may name more files."""
 _FILE_OF_REVISION = late(r"[\w./~^-]+:[\w./@+,=-]+", re.ASCII)
-"""What is surely one file or the names in a folder; `:/TEXT` is a commit, and so is `HEAD@{10:00}`."""
+"""Matches what is certainly a file or folder of a commit (`REVISION:PATH`); `:/TEXT` and `HEAD@{10:00}`, which are
+commits, do not match."""
 _PARENT_FOLDER_STEP = late(r"(?:^|[/:])\.\.(?:/|$)")
 
 
 class _PlainProgram(NamedTuple):
-    """A program, or a verb of git, with its options that read no further file, write nothing and run nothing."""
+    """A program, or a verb of git, with the options by which it reads no further file, writes nothing and runs
+    nothing."""
 
     operand_kind: Literal["text", "names", "files"]
-    """What it does with its words: never opens them, shows names below them, or shows what is in them."""
+    """The use that the program makes of its operands: it never opens them, shows names below them, or shows their
+    content."""
     harmless_options: str = "(?!)"
     first_operand_pattern: str | None = None
-    """The form of its first operand, empty if there is none; None allows every one."""
+    """The pattern that the program's first operand must match, empty if it has none; None allows every one."""
 
 
 _GIT_LOG_OPTIONS = (
@@ -49,12 +54,12 @@ _GIT_LOG_OPTIONS = (
 )
 _PATCH_OPTION: Final = late(r"-[puSGU]|--(?:patch|unified|word-diff)")
 _STAGED_OPTION: Final = late(r"--(?:cached|staged|merge-base)")
-"""Options of `git diff` with which it compares with a commit."""
+"""Options of `git diff` by which it compares the index with a commit."""
 _SUMMARY_OPTION: Final = late(
     r"-s|--(?:stat|no-patch|shortstat|numstat|summary|name-only|name-status)(?:=.*)?"
 )
 _HEAD_REVISION: Final = late(r"HEAD[\^~\d]*")
-"""What is surely a commit; a tag or a number can be a file's content, which `git show` prints in any case."""
+"""Matches what is certainly a commit. A tag or a number may also be a file's content, which `git show` prints."""
 _SED_LINE_ADDRESS = r"(?:\d+|\$)"
 _PLAIN_PROGRAMS: Final = {
     name: row
@@ -142,8 +147,8 @@ def _whole_word_pattern(form: str) -> re.Pattern[str]:
 
 
 def unplain_line_reason(text: str) -> str | None:
-    """Why not every character of a line means itself to the shell, in simple commands that only follow each other; None
-    if it does."""
+    """Returns why a line is not plain: not every character means itself to the shell, or there are not only simple
+    commands in sequence; None if it is plain."""
     text = text.rstrip()
     at, is_first = 0, True
     while at < len(text):
@@ -156,7 +161,8 @@ def unplain_line_reason(text: str) -> str | None:
 
 
 def unplain_command_reason(words: Sequence[Word], ground: PathEffects) -> str | None:
-    """Why a command of such a line may reach other files than those that it plainly names; None if it may not."""
+    """Returns why a command of a plain line may reach other files than those that it names; None if it reaches no
+    others."""
     if any(not word.is_literal or word.may_split for word in words):
         return "has more than plain words, and there is no sandbox"
     name, *rest = (word.text for word in words)
@@ -190,7 +196,7 @@ def unplain_command_reason(words: Sequence[Word], ground: PathEffects) -> str | 
 
 
 def _shows_unnamed_files(name: str, words: Sequence[str], ground: PathEffects) -> bool:
-    """Whether a verb of git shows changes or contents, and not only those of files that it names."""
+    """Returns whether a verb of git shows changes or contents of files that it does not name."""
     named = [word for word in words if not word.startswith("-")]
     if name == "git:show":
         is_summary = any(map(_SUMMARY_OPTION.fullmatch, words)) and not any(map(_PATCH_OPTION.match, words))
@@ -212,12 +218,14 @@ def _shows_unnamed_files(name: str, words: Sequence[str], ground: PathEffects) -
 
 
 def _shows_committed_files(name: str, words: Sequence[str]) -> bool:
-    """Whether a verb of git that shows contents shows those of commits, whose files git need not track any more."""
+    """Returns whether a verb of git shows contents of files as they were committed, which git need not track any
+    more."""
     return name != "git:diff" or any(not word.startswith("-") or _STAGED_OPTION.match(word) for word in words)
 
 
 def _is_plain_word(word: str, row: _PlainProgram, ground: PathEffects) -> bool:
-    """Whether a word names nothing, or a file in the workspace that may be shown; no word is the folder itself."""
+    """Returns whether a word names nothing, or a file in the workspace that may be shown; without a word, the
+    folder itself is meant."""
     place = ground.place
     for path in ground.possible_paths(word):
         if path == UNKNOWN_MARK or _PARENT_FOLDER_STEP.search(word):
@@ -232,7 +240,7 @@ def _is_plain_word(word: str, row: _PlainProgram, ground: PathEffects) -> bool:
 
 
 def _has_own_repository(ground: PathEffects) -> bool:
-    """Whether git takes all of its repository from the folder `.git` of the workspace."""
+    """Returns whether git takes the whole repository from the folder `.git` of the workspace."""
     place = ground.place
     return all(
         place.path_exists(f"{root}/.git/HEAD")

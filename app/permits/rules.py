@@ -28,7 +28,7 @@ from tools.patterns import late
 
 RuleAction = Literal["allow", "ask", "deny"]
 RuleOrigin = Literal["user", "folder", "project", "session"]
-"""Where a rule was written; `folder` is the person's own setting for one folder."""
+"""The place where a rule was written; `folder` is the user's own setting for one folder."""
 RuleKind = Literal["bash", "edit", "write", "read", "net", "tool", "sandbox.write", "sandbox.read"]
 
 RULE_KINDS: tuple[RuleKind, ...] = get_args(RuleKind)
@@ -38,7 +38,7 @@ _PROGRAMS_WITHOUT_CODE = word_set(
     "touch mkdir rmdir echo cat head tail wc ls stat du df cut tr cmp comm diff grep egrep fgrep basename "
     "dirname realpath readlink seq md5sum sha1sum sha256sum sha512sum getent ping host nslookup"
 )
-"""Programs none of whose words starts another program, so that a rule may end in `**`."""
+"""Programs none of whose arguments can start another program, so that a rule may end in `**`."""
 _GIT_VERBS_WITHOUT_CODE = word_set("add commit status switch tag branch")
 _REGEX_BY_WILDCARD = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _WILDCARD = late(r"(\*\*/|\*\*|\*|\?)")
@@ -54,12 +54,12 @@ class PermitRule(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """The rule as it is written in a settings file."""
+        """The rule as text, as it is written in a settings file."""
         return f"{self.kind}: {self.pattern}"
 
     @property
     def describe(self) -> str:
-        """The rule with its origin, as shown for a decision."""
+        """Returns the rule with its origin, as it is shown for a decision."""
         return f"{self.action} “{self.text}” ({self.origin})"
 
 
@@ -81,7 +81,7 @@ class PermitRules(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[PermitRule, ...] = ()
     problems: tuple[RuleProblem, ...] = ()
     ignored_origins: tuple[RuleOrigin, ...] = ()
-    """Origins whose allow rules are ignored because their file has an error."""
+    """The origins whose allow rules are ignored because their file has an error."""
 
 
 class WrittenRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,13 +92,13 @@ class WrittenRules(msgspec.Struct, frozen=True, kw_only=True):
     ask_rules: Sequence[str] = ()
     deny_rules: Sequence[str] = ()
     is_file_invalid: bool = False
-    """Whether part of their file could not be read."""
+    """Whether a part of the file with these rules could not be read."""
     may_allow: bool = True
-    """False for a project that the person has not trusted."""
+    """Whether the allow rules count; False for a project that the user has not trusted."""
 
 
 def parse_rule(text: str, deed: RuleAction, origin: RuleOrigin) -> PermitRule | RuleProblem:
-    """Parses a rule; returns the problem if it is invalid."""
+    """Parses a rule; returns the rule, or the problem if it is invalid."""
     kind, colon, pattern = text.partition(":")
     kind, pattern = kind.strip(), pattern.strip()
     known: RuleKind | None = next((one for one in RULE_KINDS if one == kind), None)
@@ -148,7 +148,7 @@ def merge_rules(written: Iterable[WrittenRules]) -> PermitRules:
 
 
 def rule_matches(rule: PermitRule, part: CallPart, tool: str, place: CommandPlace) -> bool:
-    """Whether a rule applies to this part of a call."""
+    """Returns whether a rule applies to this part of a call."""
     if rule.kind.startswith("sandbox."):
         return False  # a sandbox rule says what the sandbox may do, and allows no call
     if rule.kind == "tool":
@@ -200,7 +200,8 @@ def _words_match(pattern: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def _matches_hosts(rule: PermitRule, part: CallPart) -> bool:
-    """Allow rules must match every host; one host is enough for ask and deny rules."""
+    """Returns whether a rule's host pattern matches a part's hosts: for an allow rule all of them, for ask and deny
+    rules at least one."""
     hosts = reached_hosts(part)
     if not hosts:
         return False
@@ -211,7 +212,7 @@ def _matches_hosts(rule: PermitRule, part: CallPart) -> bool:
 
 
 def reached_hosts(part: CallPart) -> tuple[str, ...]:
-    """Each `host:port` that the command names, or that its package manager uses by default."""
+    """Returns each `host:port` that the command names, or that its package manager uses by default."""
     group = _host_group_of(part)
     return part.named_hosts or (hosts_of_group(group) if group is not None else ())
 
@@ -221,11 +222,12 @@ _PROXY_BYPASSING_PROGRAMS = word_set(
     "ncat netcat socat"
 )
 _PROXY_BYPASSING_PORTS = word_set("0 21 22 23 873 9418")
-"""Ports of ssh, rsync, the git protocol and similar; 0 means no port."""
+"""The ports of ssh, rsync, git's protocol and similar, which are not reached through the HTTP proxy; 0 means no
+port."""
 
 
 def bypasses_proxy(part: CallPart) -> bool:
-    """Whether the command of this part connects without the sandbox's proxy."""
+    """Returns whether the command of this part connects without the sandbox's proxy."""
     if not part.uses_network:
         return False
     words = part.command_words or tuple(part.text.split())
@@ -269,7 +271,8 @@ def _plain_address(text: str) -> str:
 
 
 def rule_names_host(rule: PermitRule, host: str, port: int) -> bool:
-    """Whether the rule names this host without a wildcard; then it also holds for a private address."""
+    """Returns whether the rule names this host without a wildcard; then it also applies if the name resolves to a
+    private address."""
     is_plain = (
         rule.kind == "net"
         and rule.pattern not in HOST_GROUPS
@@ -279,15 +282,15 @@ def rule_names_host(rule: PermitRule, host: str, port: int) -> bool:
 
 
 def _matches_path(rule: PermitRule, path: str, place: CommandPlace) -> bool:
-    """Matches a path with a rule's pattern; `**` crosses folders, `*` does not. Only an allow rule tells upper from
-    lower case, because some file systems do not."""
+    """Returns whether a path matches a rule's pattern; `**` crosses folders, `*` does not. Only allow rules
+    distinguish upper and lower case, because some file systems do not."""
     flags = re.DOTALL if rule.action == "allow" else re.DOTALL | re.IGNORECASE
     form = re.compile(path_pattern_regex(rule.pattern, place.workspace, place.home_folder), flags)
     return form.fullmatch(place.resolve_links(path)) is not None
 
 
 def path_pattern_regex(pattern: str, workspace: str, home: str) -> str:
-    """The regular expression of absolute paths for a pattern."""
+    """Returns the regular expression of the absolute paths that a pattern matches."""
     if pattern.startswith("~/"):
         pattern = home + pattern[1:]
     elif not pattern.startswith("/"):
@@ -297,7 +300,7 @@ def path_pattern_regex(pattern: str, workspace: str, home: str) -> str:
 
 
 def suggested_rules(part: CallPart, tool: str, place: CommandPlace) -> tuple[str, ...]:
-    """Allow rules that would answer this part, from narrow to wide; empty if no rule can."""
+    """Returns allow rules that would answer this part, from narrow to wide; empty if no rule can."""
     if not part.can_be_allowed:
         return ()
     if part.path is not None:
@@ -327,7 +330,8 @@ def suggested_rules(part: CallPart, tool: str, place: CommandPlace) -> tuple[str
 
 
 def _may_end_in_wildcard(words: Sequence[str]) -> bool:
-    """Whether a rule may end in `**` after these words: only if the remaining words cannot start another program."""
+    """Returns whether a rule may end in `**` after these words: only if the remaining words cannot start another
+    program."""
     if words[0] == "git":
         return len(words) == 2 and words[1] in _GIT_VERBS_WITHOUT_CODE
     return words[0] in _PROGRAMS_WITHOUT_CODE and (
@@ -336,7 +340,7 @@ def _may_end_in_wildcard(words: Sequence[str]) -> bool:
 
 
 def _suggested_host_rules(part: CallPart) -> tuple[str, ...]:
-    """Suggested rules for this host, its group, and hosts of the same domain."""
+    """Returns suggested rules for this host, for its group, and for hosts of the same domain."""
     host, _, port = part.named_hosts[0].rpartition(":") if part.named_hosts else ("", "", "")
     labels, group = host.split("."), group_of_host(host)
     if group is not None:
@@ -358,11 +362,12 @@ def _suggested_path_rules(tool: str, path: str, place: CommandPlace) -> tuple[st
 
 
 def hidden_path_test(rules: Iterable[PermitRule], place: CommandPlace) -> Callable[[str], bool]:
-    """Returns a test for absolute paths (links resolved): whether searches skip that file, because a rule denies it to
-    `read` or because it has secrets.
+    """Returns a test for absolute paths (links resolved) of files that searches skip, because a rule denies `read`
+    or because they have secrets.
 
-    A call that names such a file is judged for that file; a search through its folder passes over it. A second name
-    of such a file is one."""
+    A call that names such a file is judged for that file; a search through its folder skips it. Another name (hard
+    link) of such a file counts too.
+    """
     homes = tuple(dict.fromkeys(filter(None, (place.home_folder, place.resolved_home_folder))))
     forms = dict.fromkeys(
         path_pattern_regex(rule.pattern, place.workspace, home)

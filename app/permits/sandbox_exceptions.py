@@ -1,7 +1,8 @@
-"""Decisions about exceptions from the sandbox: one place or host, or running outside the sandbox, and
-what network programs get: credentials, a way without the proxy. Pure.
+"""Decides about exceptions from the sandbox: one place or host, or running outside the sandbox, and what network
+programs get: credentials, connections without the proxy. Pure.
 
-Exceptions are asked about in every mode, even if a `bash:` rule allows the command."""
+Exceptions are asked about in every mode, even if a `bash:` rule allows the command.
+"""
 
 from collections.abc import Collection, Sequence
 from typing import Final
@@ -32,7 +33,7 @@ _MAX_REASON_CHARS: Final = 300
 def with_leave_request(
     decision: CallDecision, command: str, reason: str, mode: PermissionMode
 ) -> CallDecision:
-    """Adds the request to run outside the sandbox; refused and dangerous commands stay as decided."""
+    """Adds the request to run outside the sandbox to a decision; refused and dangerous commands stay as decided."""
     if decision.outcome == "refuse" or decision.needs_typed_word:
         return decision
     part = CallPart(text=command, risk="contained", why=f"outside the sandbox: {reason[:_MAX_REASON_CHARS]}")
@@ -46,13 +47,13 @@ def with_leave_request(
 
 
 class CheckedRequest(msgspec.Struct, frozen=True):
-    """One requested exception after it was checked."""
+    """A requested exception from the sandbox after it was checked."""
 
     request: BoxRequest
     danger_reason: str = ""
-    """Why the person must type a word to allow it; empty if a yes is enough."""
+    """The reason why the user must type a word to allow the exception; empty if a yes is enough."""
     problem: str = ""
-    """Why it cannot be allowed at all."""
+    """The reason why the exception cannot be allowed at all; empty if it can."""
 
 
 def with_sandbox_requests(
@@ -105,7 +106,7 @@ def _decide_sandbox_request(
 
 
 def asks_for_sandbox_exception(decision: CallDecision) -> bool:
-    """Whether the decision asks for an exception from the sandbox."""
+    """Returns whether the decision asks for an exception from the sandbox."""
     return any(
         one.decided_by == DECIDED_BY_SANDBOX_REQUEST and one.outcome == "ask"
         for one in decision.part_decisions
@@ -113,7 +114,7 @@ def asks_for_sandbox_exception(decision: CallDecision) -> bool:
 
 
 def suggested_exception_rules(decision: CallDecision) -> tuple[str, ...]:
-    """Rules that would answer the requested exception in future."""
+    """Returns rules that would answer the requested exception in future."""
     asked = [one for one in decision.part_decisions if one.outcome == "ask"]
     if len(asked) != 1 or asked[0].needs_typed_word:
         return ()
@@ -127,17 +128,17 @@ def suggested_exception_rules(decision: CallDecision) -> tuple[str, ...]:
 
 
 def asks_to_leave_sandbox(decision: CallDecision) -> bool:
-    """Whether the decision asks to run outside the sandbox."""
+    """Returns whether the decision asks to run outside the sandbox."""
     return decision.part_decisions[0].decided_by == DECIDED_BY_LEAVE_REQUEST
 
 
 def write_rule_for_place(place: str) -> str:
-    """The rule that lets commands in the sandbox write to a place."""
+    """Returns the rule that lets commands in the sandbox write to a place."""
     return _WRITE_RULE_PREFIX + place
 
 
 def describe_sandbox_rule(rule: str) -> tuple[str, tuple[str, ...]]:
-    """Describes what a rule lets the sandbox do, and lists the hosts of its group; empty for other rules."""
+    """Returns a description of what a rule lets the sandbox do, with the hosts of its group; empty for other rules."""
     place = place_of_sandbox_rule(rule)
     if place is not None:
         return f"allow writing {place}", ()
@@ -155,7 +156,7 @@ def place_of_sandbox_rule(rule: str) -> str | None:
 
 
 def without_leave_request(decision: CallDecision) -> CallDecision:
-    """The decision without the request to leave the sandbox."""
+    """Returns the decision without the request to leave the sandbox."""
     parts = verdict_of(decision.verdict.parts[1:])
     return CallDecision(outcome="run", verdict=parts, part_decisions=decision.part_decisions[1:])
 
@@ -165,6 +166,6 @@ CONTAINER_DAEMONS: Final = frozenset({"docker", "podman"})
 
 
 def credential_files_of(programs: Collection[str]) -> frozenset[str]:
-    """Credential files in the home folder that these programs need."""
+    """Returns the credential files in the home folder that these programs need."""
     wanted = frozenset(programs)
     return frozenset(one.name for one in (*KEY_PLACES, *KEY_NAMES) if not wanted.isdisjoint(one.programs))

@@ -1,7 +1,8 @@
-"""Secret files, and files that are run later, recognised by path alone.
+"""Recognises secret files, and files that are run later, by their paths alone.
 
-A path may hold marks (`words`) for globs and variables. Then "likely" means that the pattern is meant for such a file,
-"maybe" that it can match one among many others."""
+A path may contain marks (`shell_words`) for globs and variables. Then "likely" means that the pattern is meant for
+such a file, "maybe" that it can match one among many others.
+"""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -38,9 +39,9 @@ _PROC_SECRET_PATH = late(r"/proc/[^/]+/(environ|mem)|/proc/[^/]+/task/[^/]+/envi
 _DISK_DEVICE = late(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper/|dm-|md|loop)")
 
 _MIN_LITERAL_CHARS = 3
-"""Letters that a pattern for data files has at least if it is meant for a secret one."""
+"""The minimum number of literal characters of a pattern for data files that counts as meant for a secret file."""
 _BARE_REPOSITORY_PARTS = frozenset({"config", "config.worktree", "commondir", "hooks"})
-"""What git takes programs and other folders from, in a folder with a file `HEAD`."""
+"""The names from which git takes programs and other folders, in a folder with a file `HEAD`."""
 _DATA_SUFFIXES = frozenset({".json", ".db", ".sqlite", ".yaml", ".yml", ".toml", ".php", ".tfvars"})
 _SECRET_NAME_EXAMPLES = (
     ".env.local",
@@ -50,7 +51,7 @@ _SECRET_NAME_EXAMPLES = (
         if one.name[0] == "*"
     ),
 )
-"""Names of the rows that stand for many."""
+"""Example names for the rows of secret files whose names have wildcards."""
 
 
 def _rows_by_first_path_part(
@@ -72,7 +73,7 @@ _AUTORUN_ROWS_IN_HOME = {row.name.casefold(): row for row in HOME_AUTORUN_FILES}
 
 @lru_cache(4096)
 def secret_likelihood(path: str, home: str, own: tuple[str, ...] = ()) -> Likelihood:
-    """How likely an absolute path holds secrets; upper and lower case are the same."""
+    """Returns how likely an absolute path has secrets; upper and lower case are the same."""
     path, home = path.casefold(), home.casefold()
     if any(_is_private_to_bayou(path, folder.casefold()) for folder in own):
         return "likely"
@@ -91,7 +92,7 @@ def secret_likelihood(path: str, home: str, own: tuple[str, ...] = ()) -> Likeli
 
 
 def _is_private_to_bayou(path: str, folder: str) -> bool:
-    """Whether the file is in bayou's folder and is not one that people put there to be read."""
+    """Returns whether the file is in bayou's folder and is not one that users put there to be read."""
     return (
         path.startswith(folder + "/") and path[len(folder) + 1 :].split("/", 1)[0] not in _VISIBLE_BAYOU_FILES
     )
@@ -125,17 +126,17 @@ def _secret_likelihood_of_pattern(path: str, home: str) -> Likelihood:
 
 
 def _cannot_match_dot(pattern: str, name: str) -> bool:
-    """Whether a leading wildcard cannot match the dot of a name (without `dotglob`)."""
+    """Returns whether a leading wildcard cannot match the dot of a name (without `dotglob`)."""
     return not name.startswith(".") or pattern[0] in (".", ANY_CHARACTER_MARK, UNKNOWN_MARK, ANY_DEPTH_MARK)
 
 
 def _could_match_any_name(name: str, plain: str) -> bool:
-    """Whether a pattern could match any name: it ends in a wildcard."""
+    """Returns whether a pattern could match any name, because it ends in a wildcard."""
     return name[-1] in (ANY_NAME_MARK, UNKNOWN_MARK, ANY_DEPTH_MARK, ANY_CHARACTER_MARK) or not plain
 
 
 def _may_match_secret_below(path: str, home: str) -> bool:
-    """Whether its folders are secret ones, or a specific pattern can match one."""
+    """Returns whether the folders of a pattern are secret, or a specific pattern can match a secret file."""
     parts = path.split("/")
     base = home.split("/")
     if len(parts) <= len(base):
@@ -161,7 +162,7 @@ def _pattern_can_match_name(part: str, name: str) -> bool:
 
 @lru_cache(4096)
 def autorun_reason(path: str, home: str, own: tuple[str, ...] = ()) -> str | None:
-    """Why a file written there would be run later; None if it is not."""
+    """Returns why a file written at this path would be run later; None if it would not."""
     if path.endswith("/HEAD"):
         return "it can make its folder a git repository, whose configuration starts programs (gitrepository-layout(5))"
     path, home = path.casefold(), home.casefold()
@@ -185,7 +186,7 @@ def autorun_reason(path: str, home: str, own: tuple[str, ...] = ()) -> str | Non
 
 
 def folder_autorun_reason(folder: str, home: str) -> str | None:
-    """Why a file in the folder may be run later, by the folder's name; None if none may."""
+    """Returns why a file in the folder may be run later, by the folder's name; None if none may."""
     parts = folder.casefold().split("/")
     in_home = folder[len(home) + 1 :].casefold() if folder.startswith(f"{home}/") else ""
     for names, row in (row for rows in _AUTORUN_ROWS_IN_PROJECT.values() for row in rows):
@@ -197,7 +198,8 @@ def folder_autorun_reason(folder: str, home: str) -> str | None:
 
 
 def bare_repository_reason(path: str, exists: Callable[[str], bool]) -> str | None:
-    """Why git may start what is written there: it belongs to a repository that is not called `.git`."""
+    """Returns why git may start what is written at this path, because it belongs to a repository that is not called
+    `.git`; None if it does not."""
     parts = path.split("/")
     for count, part in enumerate(parts):
         if part in _BARE_REPOSITORY_PARTS and exists("/".join((*parts[:count], "HEAD"))):

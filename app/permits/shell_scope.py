@@ -11,22 +11,22 @@ _VARIABLES_SET_BY_SHELL = word_set(
     "_ PWD OLDPWD REPLY OPTARG OPTIND RANDOM SRANDOM SECONDS EPOCHSECONDS EPOCHREALTIME LINENO COLUMNS LINES "
     "PIPESTATUS BASH_REMATCH MAPFILE COPROC"
 )
-"""Variables that bash sets without an assignment: what a script assigns to them need not last."""
+"""Variables that bash sets without an assignment, so that a value that a script assigns to them need not last."""
 
 
 class ShellScope(msgspec.Struct, kw_only=True):
     """The shell's state at one point of a script."""
 
     possible_folders: tuple[str, ...]
-    """The possible current folders; contains UNKNOWN if they are not all known."""
+    """The folders in which the shell may be; contains UNKNOWN if they are not all known."""
     known_variables: dict[str, str] = msgspec.field(default_factory=dict)
     script_arguments: tuple[str, ...] | None = None
-    """The values of `$1` and following; None if unknown."""
+    """The values of `$1` and following; None if they are unknown."""
     shell_aliases: dict[str, str] = msgspec.field(default_factory=dict)
     pending_scopes: tuple["ShellScope", ...] = ()
-    """States that also apply if an earlier command failed."""
+    """The states that apply if an earlier command failed."""
     has_exited: bool = False
-    """Whether `exit` was reached, so that nothing follows."""
+    """Whether `exit` was reached, so that no command follows."""
 
     def copy(self) -> "ShellScope":
         twin = msgspec.structs.replace(self)
@@ -35,13 +35,14 @@ class ShellScope(msgspec.Struct, kw_only=True):
         return twin
 
     def without_pending(self) -> "ShellScope":
-        """A copy without the pending states."""
+        """Returns a copy of the state without the pending states."""
         twin = self.copy()
         twin.pending_scopes = ()
         return twin
 
     def known_value(self, name: str, otherwise: str | None = None) -> str | None:
-        """The value of a variable, None if it is not known; `otherwise`: its value while nothing is assigned to it."""
+        """Returns the value of a variable; None if it is not known. `otherwise` is its value if no assignment has
+        been seen."""
         value = self.known_variables.get(name)
         if value is None:
             return otherwise
@@ -82,6 +83,6 @@ class ShellScope(msgspec.Struct, kw_only=True):
         self.shell_aliases = {**other.shell_aliases, **self.shell_aliases}
 
     def replace_with(self, other: "ShellScope") -> None:
-        """Takes all values of another state."""
+        """Replaces all values by those of another state."""
         for name in self.__struct_fields__:
             setattr(self, name, getattr(other, name))

@@ -1,7 +1,8 @@
-"""Words of a command as the shell will expand them, as far as that can be known.
+"""Represents words of a command as the shell will expand them, as far as that can be known.
 
 A word is its text without quotes. Unknown pieces are marks: private-use characters that no command may contain. So
-`build/*.o` is known except for one piece, and `$X/bin` starts with an unknown piece."""
+`build/*.o` is known except for one piece, and `$X/bin` starts with an unknown piece.
+"""
 
 import re
 from collections.abc import Iterator
@@ -11,17 +12,17 @@ import msgspec
 from tools.patterns import late
 
 UNKNOWN_MARK = "\ue000"
-"""Matches any text, also empty, also with slashes."""
+"""The mark for any text, also empty, also with slashes."""
 ANY_NAME_MARK = "\ue001"
-"""Matches any text without a slash (`*`)."""
+"""The mark for any text without a slash (`*`)."""
 ANY_CHARACTER_MARK = "\ue002"
-"""Matches one character that is no slash (`?`, `[abc]`)."""
+"""The mark for one character that is no slash (`?`, `[abc]`)."""
 ANY_DEPTH_MARK = "\ue003"
-"""Matches anything below the folder before it."""
+"""The mark for any path below the folder in front of it."""
 OPEN_BRACE_MARK, COMMA_MARK, CLOSE_BRACE_MARK = "\ue010", "\ue011", "\ue012"
-"""Braces that are not quoted."""
+"""The marks for braces and commas that are not quoted, which the shell expands."""
 OPEN_BRACKET_MARK = "\ue013"
-"""An unquoted `[`."""
+"""The mark for an unquoted `[`."""
 
 WILDCARD_MARK_PATTERN = late("[\ue000-\ue003]")
 _MAX_EXPANDED_WORDS = 64
@@ -29,14 +30,15 @@ _INNERMOST_BRACES = late(f"{OPEN_BRACE_MARK}([^{OPEN_BRACE_MARK}{CLOSE_BRACE_MAR
 
 
 class Word(msgspec.Struct, frozen=True):
-    """One expanded word."""
+    """One word of a command after expansion."""
 
     text: str
     may_split: bool = False
-    """Whether a mark in it stands for an unquoted piece or a pattern, so that it may become several words or none."""
+    """Whether a mark in the word stands for an unquoted piece or a pattern, so that it may become several words or
+    none."""
     source_text: str = ""
     is_process_substitution: bool = False
-    """Whether it is a process substitution: the name of a pipe."""
+    """Whether the word is a process substitution, which becomes the name of a pipe."""
 
     @property
     def is_literal(self) -> bool:
@@ -48,12 +50,12 @@ class Word(msgspec.Struct, frozen=True):
 
     @property
     def may_be_several(self) -> bool:
-        """Whether it may become several words, or none, so that the words after it change their place."""
+        """Whether the word may become several words, or none, so that the words after it change their position."""
         return self.may_split and not self.is_literal
 
     @property
     def may_be_option(self) -> bool:
-        """Whether it starts with a mark, or may become several words that are not known."""
+        """Whether the word may be an option: it starts with a mark, or may become several unknown words."""
         return self.text[:1] in (UNKNOWN_MARK, ANY_NAME_MARK, ANY_CHARACTER_MARK) or (
             self.may_split and self.is_unknown
         )
@@ -69,7 +71,7 @@ def literal_text_of(text: str) -> Word:
 
 
 def expand_braces(text: str) -> Iterator[str]:
-    """Expands braces into at most a fixed number of texts; beyond that the result is UNKNOWN."""
+    """Expands braces into at most a fixed number of texts; returns UNKNOWN if there are more."""
     done, waiting = 0, [text]
     while waiting:
         piece = waiting.pop(0)
@@ -95,14 +97,14 @@ def without_braces(text: str) -> str:
 
 
 def word_regex(text: str) -> re.Pattern[str]:
-    """The regular expression of all texts that a word with marks can be."""
+    """Returns the regular expression of all texts that a word with marks can become."""
     forms = {UNKNOWN_MARK: ".*", ANY_NAME_MARK: "[^/]*", ANY_CHARACTER_MARK: "[^/]", ANY_DEPTH_MARK: ".*"}
     return re.compile("".join(forms.get(char) or re.escape(char) for char in text), re.DOTALL)
 
 
 def reached_paths_regex(text: str, *, deeply: bool = False) -> re.Pattern[str]:
-    """The regular expression of all existing paths that a pattern reaches; `*` of the shell hides dots, a finder's
-    does not. `deeply`: also everything below them."""
+    """Returns the regular expression of all existing paths that a pattern reaches, with `deeply` also of everything
+    below them. `*` of the shell does not match hidden names, that of a finder does."""
     found: list[str] = []
     is_deep = False
     text = text.rstrip("/")
@@ -120,7 +122,7 @@ def reached_paths_regex(text: str, *, deeply: bool = False) -> re.Pattern[str]:
 
 
 def marks_as_text(text: str) -> str:
-    """Replaces marks with the characters they stand for, to show the text."""
+    """Replaces marks by the characters that they stand for, to show the text."""
     for mark, shown in (
         (UNKNOWN_MARK, "…"),
         (ANY_NAME_MARK, "*"),

@@ -1,4 +1,4 @@
-"""What a tool call does: its command is judged as shell, its paths as the tool uses them."""
+"""Judges what a tool call does: its command as shell, its paths as the tool uses them."""
 
 import itertools
 import json
@@ -22,20 +22,21 @@ from tools.patterns import late
 _QUOTED_PATH = late(r"""(["'])(?P<path>[~/.\w][^"'\n]{1,400})\1""")
 _HOME_PREFIXES = ("~", "$HOME", "${HOME}")
 _MAX_NAMED_PATHS = 500
-"""Quoted texts of a cell, or texts in arguments, that are looked at as paths."""
+"""The maximum number of quoted texts of a cell, or texts in arguments, that are checked as paths."""
 _MAX_PATH_CHARS = 4096
 
 
 class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool call as the gate judges it."""
+    """A tool call as the permission gate judges it."""
 
     tool_name: str
-    """The tool's name in rules."""
+    """The name of the tool in permission rules."""
     effects: Effects
     arguments: Mapping[str, Any] = {}
-    """Shown in the question about a tool that may do anything; its texts are looked at as paths."""
+    """The arguments of the call, shown in the question about a tool that may do anything; their texts are checked
+    as paths."""
     claimed_effect: str = ""
-    """The tool's own description, shown in the same question."""
+    """The tool's own description of its effect, shown in the question about a tool that may do anything."""
 
 
 def judge_call(request: CallRequest, place: CommandPlace) -> Judgement:
@@ -89,7 +90,8 @@ def _judge_code(program: Program, place: CommandPlace) -> CallPart:
 
 
 def _judge_read_text(text: str, ground: PathEffects) -> Finding:
-    """Judges reading the path that a text may be; its reader may understand `~`, `$HOME` and `file://`."""
+    """Judges reading the path that a text may be; the program that reads it may understand `~`, `$HOME` and
+    `file://`."""
     text = text.strip().removeprefix("file://")
     start, _, rest = text.partition("/")
     return ground.judge_read(
@@ -98,7 +100,7 @@ def _judge_read_text(text: str, ground: PathEffects) -> Finding:
 
 
 def _judge_named_secrets(request: CallRequest, ground: PathEffects) -> Iterable[CallPart]:
-    """Judges the texts in the arguments of a tool that does not tell its files: one that is the path of a
+    """Judges the texts in the arguments of a tool that does not state its files: a text that is the path of a
     secret file is judged as reading that file."""
     for text in itertools.islice(_argument_texts(request.arguments), _MAX_NAMED_PATHS):
         if not text.strip() or len(text) > _MAX_PATH_CHARS or "\n" in text:
@@ -148,7 +150,8 @@ def _judge_path(tool: str, path: str, effects: Effects, ground: PathEffects) -> 
 
 
 def _judge_glob(tool: str, glob: str, ground: PathEffects) -> CallPart | None:
-    """Judges a search pattern: only one that names secret files counts; the sandbox hides the others."""
+    """Judges a search pattern: only one that names secret files is a risk, because other secret files are hidden in
+    searches."""
     found = ground.judge_read(literal_text_of(as_glob(glob)))
     if found.risk != "forbidden":
         return None

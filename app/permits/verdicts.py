@@ -1,7 +1,8 @@
-"""The three risk classes of a call, and the verdict on a call with all its parts.
+"""Defines the three risk classes of a call, and the verdict on a call with all its parts.
 
-`safe` only reads, in a form that is fully understood. `contained` is everything else: it runs in the sandbox, or the
-person is asked. `forbidden` is what a sandbox cannot limit: it runs only after the person types a word."""
+`safe` only reads, in a form that is fully understood. `contained` is everything else: it runs in the sandbox, or
+the user is asked. `forbidden` is what a sandbox cannot limit: it runs only after the user types a word.
+"""
 
 from collections.abc import Iterable
 from typing import Final, Literal
@@ -30,54 +31,54 @@ class Removal(msgspec.Struct, frozen=True, kw_only=True):
     """Files that a command deletes or overwrites, which undo must save first."""
 
     path: str
-    """An absolute path; `*` and `?` are wildcards, `**` means everything below."""
+    """The absolute path of the removed files; `*` and `?` are wildcards, `**` means everything below."""
     takes_ignored: bool = True
     """Whether files that git ignores are removed too."""
 
 
 class CallPart(msgspec.Struct, frozen=True, kw_only=True):
-    """One command of a command line, or one file of another tool's call."""
+    """One part of a tool call that is judged: a command of a command line, or a file of another tool."""
 
     text: str
     risk: Risk
     why: str
     command_words: tuple[str, ...] | None = None
-    """The words without wrappers, assignments and redirections; None if some are unknown."""
+    """The words of the command without wrappers, assignments and redirections; None if some are unknown."""
     named_hosts: tuple[str, ...] = ()
-    """Each `host:port` that the words name."""
+    """The hosts that the command's words name, each as `host:port`."""
     uses_network: bool = False
-    """Whether it is a known network command, or another tool that acts outside bayou's sandbox."""
+    """Whether the part is a known network command, or a tool that acts outside bayou's sandbox."""
     removals: tuple[Removal, ...] = ()
     is_plain: bool = True
-    """Whether an allow rule can match: it runs in the workspace, unchanged by assignments or redirections."""
+    """Whether an allow rule can match the part: it runs in the workspace, unchanged by assignments or redirections."""
     is_plain_request: bool = False
-    """Whether it is a network command that only reaches the hosts that it names."""
+    """Whether the part is a network command that only reaches the hosts that it names."""
     kind: Literal["command", "file", "code", "tool", "host"] = "command"
-    """What the part is: a shell command, a file, code in another language, a whole call or a host."""
+    """The kind of the part: a shell command, a file, code in another language, a whole call or a host."""
     path: str | None = None
-    """The file that is read or changed."""
+    """The path of the file that is read or changed; None for other parts."""
     changes_file: bool = False
-    """Whether that file is changed."""
+    """Whether the file of the part is changed and not only read."""
     program_family: str = ""
-    """The prefix of the tool names of its MCP server."""
+    """The prefix of the tool names of the MCP server that the part calls; empty for other parts."""
     needs_sandbox: bool = True
-    """False where bayou does the work itself and keeps it in the workspace."""
+    """Whether the part must run in the sandbox; False if bayou does the work itself and keeps it in the workspace."""
 
     @property
     def can_be_allowed(self) -> bool:
-        """Whether an allow rule can match this part."""
+        """Whether an allow rule can match this part of a call."""
         return self.risk != "forbidden" and self.is_plain
 
     @property
     def risk_description(self) -> str:
-        """The risk class in words."""
+        """The risk class of the part in words."""
         return (
             "uses the network" if self.uses_network and self.risk == "contained" else RISK_MEANINGS[self.risk]
         )
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdict on a call: the highest risk among its parts."""
+    """The verdict on a tool call: its parts, and the highest risk among them."""
 
     risk: Risk
     parts: tuple[CallPart, ...]
@@ -92,12 +93,12 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def decisive_part(self) -> CallPart:
-        """The first part with the risk of the whole call."""
+        """The first part whose risk is that of the whole call."""
         return next(part for part in self.parts if part.risk == self.risk)
 
 
 def verdict_of(parts: Iterable[CallPart]) -> Judgement:
-    """Combines parts into a verdict."""
+    """Combines parts of a call into a verdict."""
     parts = tuple(parts) or (
         CallPart(text="", risk="safe", why="there is no command to run", command_words=()),
     )
@@ -105,5 +106,5 @@ def verdict_of(parts: Iterable[CallPart]) -> Judgement:
 
 
 def risk_from_entry(recorded: str) -> Risk | None:
-    """The risk class recorded in a session entry; older sessions have one of six letters."""
+    """Returns the risk class that a session entry recorded; older sessions have one of six letters."""
     return next((one for one in RISK_SEVERITY if one == recorded), None) or _RISKS_BY_OLD_LETTER.get(recorded)

@@ -18,7 +18,7 @@ CLAUDE_TOOL_NAMES: Mapping[str, tuple[str, ...]] = {
     "web_fetch": ("WebFetch",),
     "web_search": ("WebSearch",),
 }
-"""By bayou's tool; scripts of hooks get the first one."""
+"""Claude Code's names for each of bayou's tools; scripts of hooks get the first one."""
 
 
 def bayou_tool_names(claude_name: str) -> tuple[str, ...]:

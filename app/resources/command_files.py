@@ -66,8 +66,8 @@ class ShellPart(msgspec.Struct, frozen=True, kw_only=True):
     command: str
 
     def with_arguments(self, arguments: Sequence[str]) -> str:
-        """Returns the command behind a line that sets `$1`, `$@` and `$ARGUMENTS`. They reach the shell as values,
-        so that no argument becomes code."""
+        """Returns the shell command preceded by a line that sets `$1`, `$@` and `$ARGUMENTS`. They reach the shell
+        as values, so that no argument becomes code."""
         if "$" not in self.command:
             return self.command
         words = " ".join(map(shlex.quote, arguments))
@@ -75,7 +75,7 @@ class ShellPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def body_parts(body: str) -> Iterator[str | ShellPart]:
-    """Yields the texts of a body and the commands of the shell between them."""
+    """Yields the parts of a command file's body in order: texts, and the shell commands between them."""
     at = 0
     for found in _SHELL_PART_PATTERN.finditer(body):
         yield body[at : found.start()]
@@ -90,7 +90,7 @@ def shell_parts(body: str) -> tuple[str, ...]:
 
 
 def mentioned_files(text: str) -> tuple[str, ...]:
-    """Returns the words after an `@`, which may be files, each once."""
+    """Returns the words after an `@` in a command file's body, which may be files, each once."""
     return tuple(dict.fromkeys(name.rstrip(".") for name in FILE_MENTION.findall(text) if name.rstrip(".")))
 
 

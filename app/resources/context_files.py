@@ -14,7 +14,7 @@ from app.values.user_errors import FileError
 from tools.files.existence import exists, is_dir, is_file
 
 CONTEXT_FILE_NAMES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
-"""Names in order of precedence; only the first that exists in a folder is read there."""
+"""The names of context files in order of precedence; in a folder, only the first that exists is read."""
 
 
 class ContextFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,8 +136,8 @@ def _folders_down_to(cwd: Path) -> Iterator[Path]:
 
 
 def _nested_worktree(cwd: Path) -> tuple[Path | None, Path | None]:
-    """Returns the worktree that contains `cwd` and its main checkout, if the worktree lies inside the
-    checkout."""
+    """Returns the worktree that contains `cwd` and its main checkout, if the worktree lies inside the checkout;
+    None otherwise."""
     for folder in (cwd, *cwd.parents):
         link = folder / ".git"
         if is_dir(link):
@@ -176,7 +176,7 @@ class MemoryFile(msgspec.Struct, frozen=True, kw_only=True):
 
     path: Path
     label: str
-    """A label: `yours, in every project`, `this project's`."""
+    """The label of the file: `yours, in every project`, `this project's`."""
 
 
 def memory_files(paths: Paths) -> tuple[MemoryFile, ...]:

@@ -1,6 +1,7 @@
 """Follows imports in context files: `@docs/style.md` in a line adds that file behind the one that names it.
 
-Only existing files are imports; other words with an `@` stay what they are. Code is skipped."""
+Only existing files are imports; other words with an `@` are left unchanged. Code is skipped.
+"""
 
 import os
 from collections.abc import Callable, Iterator
@@ -17,9 +18,9 @@ from tools.patterns import late
 MAX_IMPORT_DEPTH = 5
 MAX_IMPORTED_FILES = 50
 MAX_IMPORTED_CHARS = 200_000
-"""Limit of all texts that one context file imports."""
+"""The maximum number of characters of all texts that one context file imports."""
 FILE_MENTION = late(r"(?<![\w`@./])@((?:~/|/|\.{1,2}/)?[\w\-.][\w\-./]*)")
-"""A word with an `@` before it that may be a file, as in context files and commands."""
+"""Matches a word with an `@` before it that may be a file, as in context files and commands."""
 _FENCE_PATTERN = late(r"\s*(```|~~~)")
 _CODE_SPAN = late(r"(`+)[^`].*?\1")
 _HOME_FOLDERS = (".claude", ".agents")
@@ -40,7 +41,7 @@ class ImportedTexts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ImportTest = Callable[[Path], bool]
-"""Whether a file, given with its links resolved, may be imported."""
+"""A function that returns whether a file, given with its links resolved, may be imported."""
 
 
 def follow_imports(file: Path, text: str, *, home: Path, may_import: ImportTest) -> ImportedTexts:

@@ -22,7 +22,8 @@ class Frontmatter(msgspec.Struct, frozen=True, kw_only=True):
     fields: dict[str, Any] = {}
     body: str = ""
     problem: str = ""
-    """A fault of the block in plain words; `fields` has the readable part all the same."""
+    """A description of the fault in the frontmatter; empty if there is none. `fields` has the readable part all the
+    same."""
 
 
 def files_with_suffixes(folder: Path, suffixes: tuple[str, ...], problems: list[str]) -> list[Path]:
@@ -120,7 +121,7 @@ def _parse_line_by_line(block: str) -> tuple[dict[str, Any], bool]:
 
 
 def _is_plain_text(value: str) -> bool:
-    """Says whether a value that is not valid YAML is text, such as `[file] [--all]`, and no list or quotation that was
-    left open."""
+    """Says whether a value that is not valid YAML is meant as text, such as `[file] [--all]`, and is no unfinished
+    list or quotation."""
     closing = _CLOSING_BRACKETS.get(value[:1])
     return not value.startswith(("|", ">", "&", "!")) and (closing is None or closing in value[1:-1])

@@ -32,13 +32,13 @@ class HelperKind(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     description: str
     prompt: str = ""
-    """Added to the system prompt."""
+    """The text that is added to the helper's system prompt."""
     tools: tuple[str, ...] | None = None
-    """The only tools; None: those of the session that starts it."""
+    """The names of the helper's tools; None: the tools of the session that starts it."""
     is_read_only: bool = False
-    """Whether it gets only tools that change nothing."""
+    """Whether the helper gets only tools that change nothing."""
     model: str | None = None
-    """The model, as on the command line; None: the model of the session that starts it."""
+    """The helper's model, as on the command line; None: the model of the session that starts it."""
     max_tokens: int | None = None
     """The limits of this kind, if they are lower than the settings'."""
     max_turns: int | None = None

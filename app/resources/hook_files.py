@@ -65,7 +65,7 @@ class ConfiguredHook(msgspec.Struct, frozen=True, kw_only=True):
     event: HookEvent
     command: str
     arguments: tuple[str, ...] | None = None
-    """The program's arguments; None: `command` is a line for the shell."""
+    """The arguments of the hook's program; None: `command` is a line for the shell."""
     matcher: HookMatcher = HookMatcher()
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     fails_open: bool = False
@@ -113,7 +113,7 @@ class HookFile(msgspec.Struct, frozen=True, kw_only=True):
     status_line: ConfiguredStatusLine | None = None
     problems: tuple[str, ...] = ()
     is_switched_off: bool = False
-    """Whether the file says `disableAllHooks`."""
+    """Whether the file switches hooks off (`disableAllHooks`)."""
     is_unreadable: bool = False
     is_of_plugin: bool = False
 
@@ -123,7 +123,7 @@ class FoundHooks(msgspec.Struct, frozen=True, kw_only=True):
 
     hooks: tuple[ConfiguredHook, ...] = ()
     status_line: ConfiguredStatusLine | None = None
-    """That of the last file with one."""
+    """The command of the status line from the last file that has one; None if no file has."""
     problems: tuple[str, ...] = ()
 
 

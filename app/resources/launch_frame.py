@@ -10,7 +10,8 @@ import os
 from app.version import VERSION
 
 TYPE_CHECKING = False
-"""Stands in for `typing.TYPE_CHECKING`, because importing `typing` takes as long as this whole module."""
+"""A constant that type checkers take as true; used instead of `typing.TYPE_CHECKING`, because importing `typing`
+takes as long as this whole module."""
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -30,7 +31,7 @@ _CAPABLE_TERMINALS = (
     "vte",
     "wezterm",
 )
-"""Terminals that have an alternate screen; other terminals start without a frame."""
+"""The names of terminals that have an alternate screen; other terminals start without a launch frame."""
 _MAX_STORED_SIZES = 8
 _MAX_FRAME_BYTES = 1 << 20
 

@@ -22,7 +22,7 @@ class Paths(msgspec.Struct, kw_only=True):
     home: Path
     cwd: Path
     agent_dir: Path
-    """`~/.bayou/agent`, or `BAYOU_AGENT_DIR`."""
+    """The folder of bayou's own files: `~/.bayou/agent`, or `BAYOU_AGENT_DIR`."""
     sessions_dir: Path
     """The root of all sessions, with one folder per working directory: `BAYOU_SESSION_DIR`, or in the
     agent folder."""
@@ -96,7 +96,7 @@ class Paths(msgspec.Struct, kw_only=True):
         return symlink_escape(path, self.top)
 
     def shown(self, path: Path) -> str:
-        """Returns a path in short form: relative to the working folder, or with `~`."""
+        """Returns a path in short form for display: relative to the working folder, or with `~`."""
         for base, prefix in ((self.cwd, ""), (self.home, "~/")):
             if path != base and path.is_relative_to(base):
                 return prefix + path.relative_to(base).as_posix()
@@ -104,7 +104,7 @@ class Paths(msgspec.Struct, kw_only=True):
 
 
 def state_folder(home: Path, env: Mapping[str, str]) -> Path:
-    """Returns the folder for working folders of bayou's own, outside of its settings, so that a sandbox can let
+    """Returns the folder for bayou's working folders, which is outside of its settings so that a sandbox can let
     commands work in one of them."""
     named = env.get("XDG_STATE_HOME")
     return (Path(named) if named else home / ".local" / "state") / "bayou"

@@ -17,7 +17,7 @@ class PluginFolder(msgspec.Struct, frozen=True, kw_only=True):
         return dict.fromkeys(("CLAUDE_PLUGIN_ROOT", "BAYOU_PLUGIN_ROOT"), str(self.root))
 
     def expand(self, value: Any) -> Any:
-        """Returns JSON data with the folder in place of its variables."""
+        """Returns JSON data in which the variables for the plugin's folder are replaced by its path."""
         if isinstance(value, str):
             for name, folder in self.variables.items():
                 value = value.replace(f"${{{name}}}", folder)

@@ -23,24 +23,24 @@ class PromptTemplate(msgspec.Struct, frozen=True, kw_only=True):
     """A prompt template: its name, its text with placeholders and its description."""
 
     name: str
-    """The file's name without `.md`; for a command in folders `folder:name`."""
+    """The template's name: its file's name without `.md`; for a command in folders `folder:name`."""
     path: Path
     body: str
     description: str = ""
     argument_hint: str = ""
     is_command: bool = False
-    """It comes from `.claude/commands`: it may run commands of the shell and name files."""
+    """Whether the template is a command of `.claude/commands`, which may run shell commands and name files."""
     allowed_tools: AllowedTools | None = None
-    """For a command: only these tools change or run anything in the run that it begins."""
+    """For a command, the only tools that may change or run anything without a question in its run; None: no limit."""
     model: str = ""
-    """For a command: the model of the run that it begins."""
+    """For a command, the model of the run that it begins; empty: the session's model."""
 
     def expand(self, arguments: str) -> str:
         return substitute_placeholders(self.body, split_arguments(arguments))
 
 
 class PromptTemplates(msgspec.Struct, frozen=True, kw_only=True):
-    """The templates that were found, and the faults of unreadable ones."""
+    """The templates that were found, and the problems of unreadable files."""
 
     templates: tuple[PromptTemplate, ...] = ()
     problems: tuple[str, ...] = ()

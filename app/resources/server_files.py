@@ -30,7 +30,7 @@ class UncheckedServers(msgspec.Struct, frozen=True, kw_only=True):
     entries: Mapping[str, Any] = {}
     text: str = ""
     fault: str = ""
-    """Why no entry of the file is used."""
+    """The reason why no entry of the file is used; empty if entries are."""
     fault_line: int = 0
 
     def line_of(self, *keys: str | int) -> int:

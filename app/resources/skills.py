@@ -36,9 +36,9 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     description: str
     path: Path
-    """The path of its `SKILL.md`."""
+    """The path of the skill's `SKILL.md`."""
     is_for_model: bool = True
-    """False: only the user can call the skill; the prompt does not list it."""
+    """Whether the prompt lists the skill for the model; False: only the user can call it."""
     fields: dict[str, Any] = {}
 
     @property
@@ -62,7 +62,7 @@ class SentSkill(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     location: str
     block: str
-    """The whole block with its tags."""
+    """The whole block of the skill in the prompt, with its tags."""
 
 
 def skill_block(name: str, location: str, text: str) -> str:

@@ -60,19 +60,19 @@ class PromptParts(msgspec.Struct, frozen=True, kw_only=True):
     cwd: Path
     tools: tuple[ToolLine, ...] = ()
     guidelines: tuple[str, ...] = ()
-    """Additional guidelines from extensions."""
+    """Additional guidelines that extensions contribute."""
     custom_prompt: str | None = None
-    """Replaces the role, tools, rules and docs sections."""
+    """A text that replaces the sections on role, tools, rules and docs; None: they are used."""
     appended_texts: tuple[str, ...] = ()
     context_files: tuple[ContextFile, ...] = ()
     always_rules: tuple[tuple[str, str], ...] = ()
-    """Name and text of the rules that always apply."""
+    """The names and texts of the rules that always apply."""
     rulebook: tuple[RuleLine, ...] = ()
     skills: tuple[SkillLine, ...] = ()
     docs_dir: str = ""
     """The folder of bayou's documentation; empty leaves the section out."""
     sections: Mapping[str, str] = {}
-    """Sections of extensions, which follow all others in this order."""
+    """Sections of extensions, which follow all other sections in this order."""
 
 
 class PromptSections(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from app.values.user_errors import FileError
 from tools.files.atomic_replacement import replace_atomically
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
-"""The largest file that is read; files that people write for bayou are smaller."""
+"""The maximum size of a file that is read, in bytes; files that people write for bayou are smaller."""
 
 
 def read_text(path: Path) -> str | None:

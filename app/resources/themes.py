@@ -36,9 +36,9 @@ class Themes(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[ThemeFile, ...] = ()
     problems: tuple[str, ...] = ()
     places: tuple[tuple[Path, ThemeSource], ...] = ()
-    """The folders that were searched."""
+    """The folders in which themes were searched."""
     top: Path | None = None
-    """The project's top folder; files in it whose links lead out of it are not read."""
+    """The project's top folder; theme files in it whose links lead out of it are not read."""
 
     def refreshed(self) -> "Themes":
         return _find_in_places(self.places, self.top)

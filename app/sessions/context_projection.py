@@ -49,10 +49,10 @@ class SystemState(msgspec.Struct, frozen=True, kw_only=True):
 
 class ProjectedContext(msgspec.Struct, frozen=True, kw_only=True):
     messages: tuple[Message, ...] = ()
-    """Messages with the ids of their entries; a system message from a compaction has `<entry
-    id>:system`."""
+    """The messages that the model reads, with the ids of their entries; a system message that a compaction makes
+    has `<entry id>:system`."""
     model: tuple[str, str] | None = None
-    """Provider and model id."""
+    """The provider and the id of the model that the path selects; None if no entry names one."""
     thinking_level: str = "off"
     has_thinking_level: bool = False
     """Whether an entry on the path sets the thinking level."""
@@ -74,8 +74,8 @@ def model_and_level_of(path: Sequence[Entry]) -> ProjectedContext:
 
 
 def model_and_level_above(upwards: Iterable[Entry], states: Iterable[Entry]) -> ProjectedContext:
-    """Returns the model and the thinking level from a leaf upwards, reading no further than needed. `states` may
-    leave out messages, which are many."""
+    """Returns the model and the thinking level at a leaf, searching upwards no further than needed. `states` may
+    omit messages, which are many."""
     model = next((named for entry in upwards if (named := _model_named(entry)) is not None), None)
     levels = (entry.thinking_level for entry in states if isinstance(entry, ThinkingLevelChangeEntry))
     level = next(levels, None)
@@ -85,7 +85,7 @@ def model_and_level_above(upwards: Iterable[Entry], states: Iterable[Entry]) -> 
 
 
 def _model_named(entry: Entry) -> tuple[str, str] | None:
-    """Returns the model that a session entry selected or that answered in it."""
+    """Returns the model that a session entry selected or that answered in it; None if the entry names none."""
     if isinstance(entry, ModelChangeEntry):
         return entry.provider, entry.model_id
     if isinstance(entry, MessageEntry) and isinstance(answer := entry.message, AssistantMessage):

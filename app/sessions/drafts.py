@@ -40,7 +40,7 @@ class SavedDraft(Wire, frozen=True, kw_only=True):
     waiting: tuple[QueuedText, ...] = ()
     cwd: str = ""
     saved: int = 0
-    """Unix milliseconds."""
+    """The time at which the draft was saved, in Unix milliseconds."""
     process: int = 0
     """The id of the process that wrote the draft."""
 
@@ -75,7 +75,7 @@ class DraftFile:
         return read_draft(self.path) if self.path is not None else None
 
     def discard(self) -> None:
-        """Deletes the draft's file, after everything was sent or thrown away."""
+        """Deletes the draft's file, after its texts were sent or the user discarded them."""
         self._saved = None
         if self.path is not None:
             self.path.unlink(missing_ok=True)

@@ -43,7 +43,7 @@ class SubtreeStats(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NavigationTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of going to a session entry: the new leaf, and the text that returns to the editor."""
+    """The result of navigating to a session entry: the new leaf, and the text that returns to the editor."""
 
     leaf_id: str | None
     text: str | None = None
@@ -61,15 +61,16 @@ class SessionTree:
         self._index: dict[str, int] = {}
         self._parents: list[int] = []
         self._starts: list[int] = []
-        """Positions whose parent is not the position before. Each begins a run of consecutive positions."""
+        """The positions whose parent is not the position before; each begins a run of consecutive positions."""
         self._states: list[int] = []
-        """Positions of entries that are not messages."""
+        """The positions of all entries that are not messages."""
         self._children: dict[int, list[int]] | None = None
         self._links: Mapping[str, str | None] = {}
         self._path: tuple[int, list[Entry]] = (ABOVE_ROOTS, [])
-        """The last computed path: in a long session the same path is needed several times in a row."""
+        """The last computed path and its end position, cached because the same path is needed several times in a
+        row."""
         self._orphans: list[int] = []
-        """Positions whose parent was not found yet."""
+        """The positions of entries whose parent has not been found yet."""
         self.append_read_entries(entries)
         self.find_parents({})
 
@@ -180,7 +181,8 @@ class SessionTree:
             position = self._parents[position]
 
     def _runs_of_positions_to_root(self, position: int) -> Iterator[tuple[int, int]]:
-        """Yields the path from a position up to the root as first and last position of each run, lowest run first."""
+        """Yields the path from a position up to the root as runs of consecutive positions (first and last of each),
+        lowest run first."""
         while position != ABOVE_ROOTS:
             first = self._starts[bisect_right(self._starts, position) - 1]
             yield first, position

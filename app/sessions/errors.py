@@ -22,23 +22,23 @@ class SessionError(UserError):
 
 
 class SessionNotFound(SessionError):
-    """The session file does not exist, or no session has the given id."""
+    """Raised if the session file does not exist, or no session has the given id."""
 
 
 class NotASession(SessionError):
-    """The file is not a session file, or its header is damaged. The file is not changed."""
+    """Raised if the file is not a session file, or its header is damaged; the file is not changed."""
 
 
 class SessionUnreadable(SessionError):
-    """The operating system does not permit reading the session file."""
+    """Raised if the operating system does not permit reading the session file."""
 
 
 class SessionTooNew(SessionError):
-    """The session file has a format version that this program does not know."""
+    """Raised if the session file has a format version that this program does not know."""
 
 
 class SessionLocked(SessionError):
-    """Another process has the session file open for writing."""
+    """Raised if another process has the session file open for writing."""
 
     def __init__(self, path: Path, holder: int | None) -> None:
         self.holder = holder
@@ -51,19 +51,19 @@ class SessionLocked(SessionError):
 
 
 class SessionWriteError(SessionError):
-    """An entry could not be written; the session in memory and its file are unchanged."""
+    """Raised if an entry could not be written; the session in memory and its file are unchanged."""
 
 
 class SessionReadOnly(SessionWriteError):
-    """The session was opened read-only, so that nothing can be written."""
+    """Raised if something is to be written to a session that was opened read-only."""
 
     def __init__(self, path: Path | None) -> None:
         super().__init__(path, "the session is open read-only", "Continue in a copy with /fork or /clone.")
 
 
 def system_error_text(problem: OSError, path: Path | None = None) -> str:
-    """Returns the system's message for an `OSError`, without number and file name. With `path`, the text names
-    the full disk."""
+    """Returns the system's message for an `OSError`, without number and file name. If the disk is full and `path`
+    is given, names the disk."""
     words = (problem.strerror or str(problem)).lower()
     disk = mount_point_of(path) if path is not None and problem.errno in DISK_FULL_ERRORS else None
     return f"{words} (the disk at {disk} is full)" if disk is not None else words

@@ -28,7 +28,7 @@ def session_files(root: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def read_header_if_session(path: Path) -> SessionHeader | None:
-    """Returns the header of a session file; None when the file is not a session."""
+    """Returns the header of a session file; None if the file is not a session."""
     try:
         from app.sessions.file.session_reader import read_header  # noqa: PLC0415  (a listing only)
 

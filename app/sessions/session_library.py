@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415
 
 MAX_QUICK_ROWS = 60
-"""The number of rows that fit on a screen."""
+"""The number of sessions that are listed at first, as many as fit on a screen."""
 _INDEX_WAIT_SECONDS = 30.0
-"""Seconds to wait for another bayou that is reading all sessions."""
+"""The number of seconds to wait for another bayou process that is reading all sessions."""
 
 
 def session_folder(root: Path, cwd: Path) -> Path:

@@ -58,7 +58,7 @@ class SessionLog:
     ) -> None:
         self.header = header
         self.problems: list[str] = problems if problems is not None else []
-        """Sentences to show: what was repaired, quarantined, or is wrong."""
+        """Sentences for the user on what was repaired, quarantined, or is wrong with the session."""
         self._tree = tree if tree is not None else SessionTree()
         self.counted = CountedStats() if stats is None else CountedStats(stats=stats, entries=len(self._tree))
         """The counts of the entries that were read when the file was opened."""
@@ -175,8 +175,7 @@ class SessionLog:
 
     @property
     def cwd_problem(self) -> str:
-        """What is wrong with the session's folder, as the end of a sentence; empty when the folder is
-        usable."""
+        """The problem with the session's folder as the end of a sentence; empty when the folder is usable."""
         if not is_dir(self.cwd):
             return "does not exist any more"
         return "" if os.access(self.cwd, os.R_OK | os.X_OK) else "cannot be opened"
@@ -254,7 +253,7 @@ class SessionLog:
         return _entry_id_at(self._tree, self._tree.parent_position(self._position_of(entry_id)))
 
     def common_ancestor(self, one: str | None, other: str | None) -> str | None:
-        """Returns the lowest session entry at or above both entries; None: they share no ancestor."""
+        """Returns the lowest session entry at or above both entries; None if they have no common ancestor."""
         return _entry_id_at(
             self._tree, self._tree.common_ancestor(self._position_of(one), self._position_of(other))
         )
@@ -356,7 +355,7 @@ class SessionLog:
     # Internals
 
     def _position_of(self, entry_id: str | None) -> int:
-        """Returns the position of a session entry in the tree; None stands for the place above every root."""
+        """Returns the position of a session entry in the tree; for None, the position above every root."""
         position = ABOVE_ROOTS if entry_id is None else self._tree.position_of_id(entry_id)
         if position is None:
             raise SessionError(self.path, f"has no entry {entry_id!r}", "Choose one from /tree.")

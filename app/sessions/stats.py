@@ -23,7 +23,7 @@ class SessionCounts(msgspec.Struct, kw_only=True):
     usage: Usage = Usage()
     last_usage: Usage | None = None
     worked_ms: float = 0
-    """How long answers and tool calls took, without the time in which the agent waited for the user."""
+    """The time in milliseconds that answers and tool calls took, without waiting for the user."""
 
     def add_all(self, entries: Sequence[Entry]) -> None:
         """Counts session entries, with little work for each, since long sessions have many thousands."""
@@ -61,8 +61,8 @@ class CountedStats(msgspec.Struct, frozen=True, kw_only=True):
     entries: int = 0
 
     def with_entries(self, entries: Sequence[Entry]) -> SessionCounts:
-        """Returns a new `SessionCounts` of the counted entries and all of `entries` behind them; the caller may
-        add to it."""
+        """Returns the counts of the counted entries plus those of all entries behind them, as a new object that the
+        caller may change."""
         stats = msgspec.structs.replace(self.stats)
         stats.add_all(entries[self.entries :])
         return stats

@@ -24,9 +24,9 @@ class TrashedSession(msgspec.Struct, frozen=True, kw_only=True):
 
     original: str
     folder: str
-    """The session's folder inside the trash."""
+    """The path of the session's folder inside the trash."""
     deleted: int
-    """Unix milliseconds."""
+    """The time of deletion in Unix milliseconds."""
 
     @property
     def name(self) -> str:

@@ -47,7 +47,7 @@ class ManyFoldersScanner:
     def __init__(
         self, main: FolderScanner, added: Sequence[AddedFolderScanner], unopened: Mapping[str, str]
     ) -> None:
-        """`unopened`: why folders have no scanner."""
+        """Creates the scanner. `unopened` has the reasons why some folders have no scanner."""
         self._main = main
         self._added = added
         self._unopened_repositories = unopened

@@ -22,14 +22,14 @@ class LedgerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 
     kind: Literal["change", "command", "restore", "told"]
     id: str
-    """The id of the call or of the restore."""
+    """The id of the tool call or of the restore."""
     tool: str = ""
     change: Change | None = None
-    """`before` is the state found; `after` is the state that was about to be written."""
+    """The file change that begins: `before` is the state found, `after` the state that is about to be written."""
     restore: RestoredData | None = None
-    """The changes that a restore is about to make."""
+    """The file changes that a restore is about to make."""
     open: int = 0
-    """For `told`: the number of operations that are still open."""
+    """The number of operations that are still open, in a `told` line."""
 
 
 _DECODER = msgspec.json.Decoder(LedgerLine)
@@ -41,7 +41,7 @@ class OpenOperations(msgspec.Struct, frozen=True, kw_only=True):
 
     lines: tuple[LedgerLine, ...] = ()
     unreadable_lines: tuple[tuple[int, bytes], ...] = ()
-    """Unreadable lines with their offsets."""
+    """The unreadable lines of the ledger with their offsets."""
 
 
 class ChangeLedger:

@@ -37,7 +37,8 @@ from app.values.messages import UserMessage
 from app.values.user_errors import UserError
 
 _MAX_COMPARED_FILES = 300
-"""For more files, line counts are the sums of the single changes, and the disk is not checked."""
+"""The maximum number of files for which line counts are computed and the disk is checked; of more files, line
+counts are the sums of the single changes."""
 
 
 class FileDifference(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,30 +46,30 @@ class FileDifference(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     deed: str
-    """`new`, `removed`, `changed`, `mode 644 → 755`."""
+    """The kind of the change: `new`, `removed`, `changed`, `mode 644 → 755`."""
     added: int = 0
     removed: int = 0
     changed_by: str = ""
-    """`write, 2 × edit`."""
+    """The tools that changed the file, as text: `write, 2 × edit`."""
     why: str = ""
-    """A remark: changed by others in between, or content not stored."""
+    """A remark on the file: other programs changed it in between, or its content is not stored."""
     absolute_path: str = ""
-    """The absolute path; empty when the file cannot be opened."""
+    """The absolute path of the file; empty when it cannot be opened."""
 
 
 class FileSides(msgspec.Struct, frozen=True, kw_only=True):
     """A file before and after a change, for a review of its hunks."""
 
     name: str
-    """The name as the operating system takes it, relative to the session's folder or absolute."""
+    """The file's name as the operating system takes it, relative to the session's folder or absolute."""
     before: PatchSide | None
     after: PatchSide | None
     taken_back_hunks: frozenset[str] = frozenset()
-    """The hunks that a person took back since."""
+    """The hunks of the change that a person has taken back since."""
     session_side: PatchSide | None = None
     """The file as the session left it; like `after`, but without the hunks that were taken back."""
     is_latest: bool = False
-    """Whether `session_side` is known, since the comparison reaches to the session's last change."""
+    """Whether `session_side` is the latest state, because the comparison reaches to the session's last change."""
     folders: tuple[str, ...] = ()
     """The folders that were created or removed with the file."""
     is_shared: bool = False
@@ -78,19 +79,19 @@ class Differences(msgspec.Struct, frozen=True, kw_only=True):
     """A list of changed files, whose patches are made on demand."""
 
     title: str
-    """`Changed by “rename the parser”`."""
+    """The title of the list, such as `Changed by “rename the parser”`."""
     files: tuple[FileDifference, ...]
     patch: Callable[[str], FilePatch]
-    """Returns the patch of one file. Blocks."""
+    """A function that returns the patch of one file. Blocks."""
     sides: Callable[[str], FileSides | None] = lambda path: None
-    """Returns a file before and after; None where its content is not known. Blocks."""
+    """A function that returns a file before and after; None if its content is not known. Blocks."""
     source: Callable[[str], bytes | None] = lambda path: None
-    """Returns the new content of a file where it is not the file on disk. Blocks."""
+    """A function that returns the new content of a file where it is not the file on disk. Blocks."""
     is_since_merge_base: bool = False
     """Whether the list shows all changes since the merge base, not those of one commit, prompt or
     session."""
     note: str = ""
-    """The position of this list among others: `prompt 2 of 5`."""
+    """The position of this list among the session's prompts, such as `prompt 2 of 5`."""
     older: str | None = None
     """The id of the previous prompt that changed files; `newer` is the next one."""
     newer: str | None = None
@@ -116,7 +117,7 @@ class Differences(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NoSuchPrompt(UserError):
-    """The prompt does not exist on this branch or changed no files."""
+    """Raised if the prompt does not exist on this branch or changed no files."""
 
 
 class _LaterChange(msgspec.Struct, frozen=True):
@@ -133,7 +134,7 @@ class _FileChanges(msgspec.Struct, kw_only=True):
     name: str
     before: FileImage | None
     after: FileImage | None
-    """After the last call before hunks were taken back, without what a person took back."""
+    """The file after the last call before hunks were taken back, without what a person took back."""
     session_image: FileImage | None
     """The state in which the session left the file."""
     changes: list[Change]
@@ -142,7 +143,7 @@ class _FileChanges(msgspec.Struct, kw_only=True):
     later_changes: list[_LaterChange] = msgspec.field(default_factory=list[_LaterChange])
     """The changes since hunks were first taken back, which `after` does not have."""
     has_gap: bool = False
-    """Something outside the session changed the file between two changes."""
+    """Whether a program outside the session changed the file between two of its changes."""
 
 
 class DifferenceBuilder:

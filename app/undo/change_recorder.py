@@ -45,7 +45,7 @@ class ChangeRecorder(msgspec.Struct, eq=False):
     ledger: ChangeLedger
     references: ContentReferences
     root: Path
-    """The session's folder as a real path."""
+    """The session's folder as an absolute path without links."""
     _pending_changes: dict[tuple[str, str], list[Change] | UnstoredFile] = {}
     _calls: dict[str, _CallChanges] = {}
     _lock: threading.Lock = msgspec.field(default_factory=threading.Lock)

@@ -1,7 +1,8 @@
-"""Values that describe file changes: the image of a file, a change between two images, and their form in
-session entries.
+"""Values that describe file changes: the image of a file, a change between two images, and their form in session
+entries.
 
-An image names content by its hash; the content is in the store (`blobs`). No I/O here."""
+An image names content by its hash; the content is in the store (`content_store`). No I/O here.
+"""
 
 import os
 from collections.abc import Iterable
@@ -18,17 +19,17 @@ FILES_ENTRY_TYPE = "bayou.files"
 RESTORED_ENTRY_TYPE = "bayou.restored"
 """The type of the custom entry that records a restore, so that it can be taken back."""
 MAX_INLINE_CHANGES = 200
-"""The number of changes that an entry holds; a longer list is stored as a blob."""
+"""The maximum number of changes that an entry contains; a longer list is stored as a blob."""
 
 RestoreChoice = Literal["restore", "merge", "keep"]
-"""What a restore does with one file."""
+"""The decision of a restore on one file."""
 RESTORE_CHOICES: tuple[RestoreChoice, ...] = ("restore", "merge", "keep")
 
 ChangeSource = Literal["tool", "command", "restore"]
 
 
 ContentHash = Annotated[str, msgspec.Meta(pattern=r"^(?:[0-9a-f]{64})?\Z")]
-"""SHA-256 in hexadecimal, or nothing; files are named by it."""
+"""The hash of a content: SHA-256 in hexadecimal, or empty. Stored contents are named by it."""
 
 
 class _RecordedStruct(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -61,9 +62,9 @@ class Change(_RecordedStruct, frozen=True, kw_only=True):
     """A change of one file between two images; `None` means that no file existed."""
 
     path: str
-    """Relative to the session's folder, or absolute; only for display if `raw` is set."""
+    """The path of the file, relative to the session's folder or absolute; only for display if `raw` is set."""
     raw: bytes | None = None
-    """The bytes of a name that is not valid text."""
+    """The bytes of a file name that is not valid text; None for other names."""
     before: FileImage | None = None
     after: FileImage | None = None
     by: ChangeSource = "tool"
@@ -72,7 +73,7 @@ class Change(_RecordedStruct, frozen=True, kw_only=True):
     folders: tuple[str, ...] = ()
     """Folders that were created or removed together with the file, outermost first."""
     is_shared: bool = False
-    """The file had unknown hard links; its content changed under all of them."""
+    """Whether the file had hard links with unknown names, under all of which its content changed."""
 
     @property
     def name(self) -> str:
@@ -113,7 +114,7 @@ class UnstoredFile(_RecordedStruct, frozen=True, kw_only=True):
 
 
 NOTE_CALL_PREFIX = "note-"
-"""Begins the call ids of the user's notes in context files, each of which is undone by itself."""
+"""The beginning of the call ids of the user's notes in context files; each note is undone separately."""
 
 
 class FilesData(_RecordedStruct, frozen=True, kw_only=True):
@@ -127,15 +128,15 @@ class FilesData(_RecordedStruct, frozen=True, kw_only=True):
     more: ContentHash | None = None
     """The hash of a long list of changes that is stored as a blob."""
     count: int = 0
-    """The number of changes in that blob."""
+    """The number of changes in the stored list."""
     added: int = 0
     removed: int = 0
     head: tuple[str, str] | None = None
-    """The repository's head before and after, when a command moved it."""
+    """The commit of the repository's head before and after the call, if a command moved it."""
     beside: tuple[str, ...] = ()
-    """Calls that ran at the same time and may have made some of the changes."""
+    """The ids of calls that ran at the same time and may have made some of the changes."""
     interrupted: bool = False
-    """bayou ended during the call; the changes were found when the session was opened again."""
+    """Whether bayou ended during the call, so that the changes were found when the session was opened again."""
 
     @property
     def total(self) -> int:
@@ -148,11 +149,11 @@ class RestoredHunk(_RecordedStruct, frozen=True, kw_only=True):
     key: str
     path: str
     first: int = 0
-    """The first changed line; 0: it is about the whole file."""
+    """The number of the hunk's first changed line; 0 means the whole file."""
     last: int = 0
     put_back: bool = False
     edited: bool = False
-    """The person wrote other lines in its place, which are part of the change from now on."""
+    """Whether the person wrote other lines in place of the hunk, which belong to the change from then on."""
 
 
 class RestoredData(_RecordedStruct, frozen=True, kw_only=True):
@@ -165,19 +166,19 @@ class RestoredData(_RecordedStruct, frozen=True, kw_only=True):
     more: ContentHash | None = None
     count: int = 0
     origin: str | None = msgspec.field(name="from", default=None)
-    """The leaf at the time of the restore."""
+    """The id of the leaf at the time of the restore."""
     target: str | None = msgspec.field(name="to", default=None)
-    """The entry whose file state was restored; None: the state before all entries."""
+    """The id of the entry whose file state was restored; None: the state before all entries."""
     kept: tuple[UnstoredFile, ...] = ()
-    """Files that were left alone, with the reason."""
+    """The files that the restore left unchanged, with the reason."""
     undoes: str | None = None
-    """The entry of the restore that this one takes back."""
+    """The id of the entry of the restore that this one takes back; None if it takes back none."""
     is_move: bool = False
-    """The conversation moved to that entry too."""
+    """Whether the conversation moved to the target entry too."""
     title: str = ""
     interrupted: bool = False
     hunks: tuple[RestoredHunk, ...] = ()
-    """Only these parts of the files were restored."""
+    """The hunks to which the restore was limited; empty: whole files were restored."""
 
     @property
     def total(self) -> int:

@@ -21,7 +21,7 @@ from app.undo.folder_scans import (
 from app.undo.git_scan import GitScanFailed
 
 OpenScanner = Callable[[], "FolderScanner | str"]
-"""Opens the scanner that scans the folder now, or returns why there is none. Blocks."""
+"""A function that opens a scanner of the folder as it is now, or returns why there is none. Blocks."""
 
 
 class CommandChanges(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,7 +140,8 @@ class CommandWatch:
         )
 
     def note_change(self, name: str, image: FileImage | None) -> None:
-        """Notes that a tool or a restore changed a file while commands run, so that no command is blamed."""
+        """Notes that a tool or a restore changed a file while commands run, so that the change is not counted for a
+        command."""
         if self._last_scan is None:
             return
         before = self._last_scan.names.get(name)

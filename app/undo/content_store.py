@@ -22,7 +22,7 @@ from tools.files.atomic_replacement import swap_in_file
 
 
 class UndoConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The place of the content store, and whether git may be run."""
+    """The settings of the content store: its place, and whether git may be run."""
 
     store: Path
     home: Path
@@ -31,17 +31,17 @@ class UndoConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _MIN_COMPRESSED_BYTES = 1024
-"""Smaller contents are stored uncompressed."""
+"""The minimum size in bytes of a content that is stored compressed."""
 _COMPRESSED_SUFFIX = ".z"
 _HEX_DIGITS = frozenset("0123456789abcdef")
 
 
 class MissingContent(UserError):
-    """The content store does not hold this content, or no longer."""
+    """Raised if the content store does not have this content, or not any more."""
 
 
 class DamagedContent(MissingContent):
-    """A stored file content does not match its hash."""
+    """Raised if a stored content does not match its hash."""
 
 
 def blob_hash(data: bytes) -> str:
@@ -126,8 +126,8 @@ class BlobStore:
         return found
 
     def _renew_time(self, place: str) -> bool:
-        """Returns whether the stored file exists, and sets its time to now so that garbage collection spares it
-        for a while."""
+        """Returns whether the stored file exists, and sets its modification time to now, so that garbage collection
+        keeps it for a while."""
         for path in (place + _COMPRESSED_SUFFIX, place):
             try:
                 os.utime(path)
@@ -209,7 +209,7 @@ def referenced_names(path: Path) -> Iterable[str]:
 
 
 def is_open(path: Path) -> bool:
-    """Whether an open session holds this list of needed contents."""
+    """Returns whether an open session holds the lock on this list of needed contents."""
     try:
         handle = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
     except OSError:
@@ -221,8 +221,8 @@ def is_open(path: Path) -> bool:
 
 
 GRACE_SECONDS = 3600
-"""Contents that were stored or requested within this time are kept: their line in a list may not be
-written yet."""
+"""The number of seconds for which contents are kept after they were stored or requested, because their line in a
+session's list may not be written yet."""
 COLLECTION_TIME_FILE = "collected"
 INDEX_COPIES_FOLDER = "indexes"
 """The folder for copies of git's index, one for each running command."""
@@ -234,9 +234,9 @@ class CollectionResult(msgspec.Struct, frozen=True, kw_only=True):
 
     removed_blobs: int = 0
     freed_bytes: int = 0
-    """Bytes."""
+    """The number of bytes that were freed."""
     kept_bytes: int = 0
-    """Bytes that remain."""
+    """The number of bytes that remain in the store."""
     failures: tuple[str, ...] = ()
     """Sessions whose files can no longer be restored because the store was full."""
 

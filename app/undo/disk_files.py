@@ -23,7 +23,7 @@ _SPECIAL_FILE_TEXT = "is not a file (a device, a pipe or a socket)"
 
 
 class UnsupportedFile(UserError):
-    """The file cannot be read or replaced; `str()` gives the reason."""
+    """Raised if the file cannot be read or replaced; `str()` gives the reason."""
 
 
 class FileOnDisk(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class FileOnDisk(msgspec.Struct, frozen=True, kw_only=True):
 
     image: FileImage | None = None
     data: bytes | None = None
-    """The content; None when it was not read."""
+    """The content of the file; None if it was not read."""
     signature: FileSignature | None = None
     link_count: int = 1
     owner: int = -1
@@ -221,7 +221,7 @@ def _remove(place: str, image: FileImage) -> None:
 
 
 def is_below_link(folder: str, known: dict[str, bool]) -> bool:
-    """Whether a folder or one of its parents is a link. `known` caches the answers."""
+    """Returns whether a folder or one of its parents is a link. `known` caches the answers."""
     if folder not in known:
         above = os.path.dirname(folder)  # noqa: PTH120  (as above)
         known[folder] = os.path.islink(folder) or (above != folder and is_below_link(above, known))  # noqa: PTH114
@@ -279,7 +279,7 @@ def _restore_owner(owner: int, handle: int) -> None:
 
 
 MAX_FOLDER_ENTRIES = 50_000
-"""The number of names that are checked for folders; a limit, since a command waits for the scan."""
+"""The maximum number of names in which folders are searched for, because a command waits for the scan."""
 
 
 class FoundFolders(msgspec.Struct, frozen=True, kw_only=True):
@@ -288,7 +288,7 @@ class FoundFolders(msgspec.Struct, frozen=True, kw_only=True):
     folders: frozenset[str] = frozenset()
     empty: frozenset[str] = frozenset()
     unreadable: frozenset[str] = frozenset()
-    """Folders that could not be read."""
+    """The folders that could not be read."""
 
     def __or__(self, other: "FoundFolders") -> "FoundFolders":
         return FoundFolders(
@@ -299,8 +299,8 @@ class FoundFolders(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_folders(top: str, left_out: frozenset[str]) -> FoundFolders | None:
-    """Returns the folders below `top` without `left_out` (absolute paths) and nested repositories. None:
-    too many."""
+    """Returns the folders below `top`, except `left_out` (absolute paths) and nested repositories; None if there
+    are too many names."""
     every: list[str] = []
     empty: list[str] = []
     unread: list[str] = []

@@ -31,9 +31,9 @@ from app.values.messages import ToolResultMessage, UserMessage
 from tools.amounts import format_changed_files
 
 LoadContent = Callable[[str], bytes]
-"""Returns content by its hash; raises `MissingContent`."""
+"""A function that returns a content by its hash; raises `MissingContent`."""
 EntriesToRoot = Callable[[str | None], Sequence[Entry]]
-"""Returns the entries from the root to an entry; none for None."""
+"""A function that returns the entries from the root to an entry; none for None."""
 
 
 class HistorySegment(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,13 +49,14 @@ class FileHistory(msgspec.Struct, kw_only=True):
 
     name: str
     segments: list[HistorySegment]
-    """Several segments: something outside the session changed the file in between."""
+    """The segments of the history; there are several if a program outside the session changed the file in between."""
     changed_by: list[str]
     """The labels of the calls that changed the file, oldest first."""
     folders: tuple[str, ...] = ()
-    """Folders that were created for the file, and are removed with it."""
+    """The folders that were created for the file and are removed with it."""
     is_shared: bool = False
-    """Only tools changed the file, and it has unknown hard links, which are restored with it."""
+    """Whether the file has hard links with unknown names and only tools changed it, so that these are restored with
+    it."""
 
     @property
     def has_folder(self) -> bool:
@@ -77,9 +78,9 @@ class TreePath(msgspec.Struct, frozen=True, kw_only=True):
 
     files: tuple[FileHistory, ...] = ()
     unstored_files: tuple[UnstoredFile, ...] = ()
-    """Files that are known not to be restorable."""
+    """The files that are known not to be restorable."""
     head_moves: tuple[tuple[str, str], ...] = ()
-    """Moves of the repository's head by the commands that are taken back."""
+    """The moves of the repository's head by the commands that are taken back."""
 
 
 class RestoreTarget(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +88,7 @@ class RestoreTarget(msgspec.Struct, frozen=True, kw_only=True):
 
     entry_id: str | None
     title: str
-    """The prompt before which this state is, or the last prompt on the path to the entry."""
+    """The prompt before which the files had this state, or the last prompt on the path to the entry, as a title."""
     is_before_prompt: bool = False
     undoes: str | None = None
 
@@ -224,8 +225,8 @@ def has_changes(entry: Entry) -> bool:
 
 
 def undo_target(leaf_id: str | None, path_to: EntriesToRoot, count: int) -> RestoreTarget | None:
-    """Returns the point before the last `count` prompts whose file changes are not undone yet; None: there are
-    not so many."""
+    """Returns the point before the last `count` prompts whose file changes are not undone yet; None if there are
+    fewer."""
     path = list(path_to(leaf_id))
     pending, found = False, 0
     while path:
@@ -256,7 +257,7 @@ def undo_target(leaf_id: str | None, path_to: EntriesToRoot, count: int) -> Rest
 
 
 def redo_target(path: Sequence[Entry]) -> RestoreTarget | None:
-    """Returns the point that undoes the last restore, if nothing changed files since; `undoes` names that restore."""
+    """Returns the point that undoes the last restore, which `undoes` names; None if files changed since."""
     waiting: list[tuple[Entry, RestoredData]] = []
     for entry in path:
         restored = restored_of(entry)
@@ -331,9 +332,9 @@ class ChangeCounts(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the number of files is a minimum, because long lists are stored elsewhere and not
     compared."""
     unstored_files: tuple[str, ...] = ()
-    """Files that cannot be restored."""
+    """The number of files that cannot be restored."""
     paths: tuple[str, ...] = ()
-    """The changed files, without those of lists that are stored elsewhere."""
+    """The names of the changed files, without those of lists that are stored elsewhere."""
 
     @property
     def summary(self) -> str:
@@ -368,7 +369,7 @@ class ChangingPrompt(msgspec.Struct, frozen=True, kw_only=True):
     """A prompt whose run changed files, with the entries of those changes."""
 
     prompt_id: str | None
-    """None: the changes were made before the first prompt."""
+    """The id of the prompt's entry; None: the changes were made before the first prompt."""
     title: str
     entries: tuple[Entry, ...]
 

@@ -39,14 +39,14 @@ GENERATED_FOLDERS = frozenset(
 
 
 class TooManyFiles(UserError):
-    """The folder has too many files to be scanned before each command."""
+    """Raised if the folder has too many files to be scanned before each command."""
 
 
 class FullReadScanner:
     """Scans a folder without git by reading every file."""
 
     def __init__(self, holder: ScannedContents, *, root: Path, outside: Path) -> None:
-        """`outside`: bayou's own folder, which is not scanned."""
+        """Creates the scanner. `outside` is bayou's own folder, which is not scanned."""
         self._holder = holder
         self._root = str(root)
         self._excluded_folder = os.path.realpath(outside)
@@ -127,7 +127,7 @@ class FullReadScanner:
 
 MAX_NESTED_REPOSITORIES = 20
 OpenGit = Callable[[Path], GitScanner | None]
-"""Opens the scanner of the repository at a folder; None where git may not be run. Blocks."""
+"""A function that opens the scanner of the repository at a folder; returns None where git may not be run. Blocks."""
 
 
 class NestedRepositoriesScanner:

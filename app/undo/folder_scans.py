@@ -35,7 +35,7 @@ from app.undo.disk_files import (
 from tools.edits.diffs import diff_texts
 
 RECENT_CHANGE_SECONDS = 0.05
-"""A file modified less than this before it was read may change again with the same time stamp."""
+"""The number of seconds after a modification in which a file may change again without a new time stamp."""
 _MAX_DIFF_BYTES = 1 << 20
 
 
@@ -43,14 +43,14 @@ class ScannedName(msgspec.Struct, frozen=True, kw_only=True):
     """The state of one name that a folder scan lists."""
 
     signature: FileSignature | None = None
-    """None: the file does not exist."""
+    """The file's signature (inode, size, times, mode); None if the file does not exist."""
     image: FileImage | None = None
     unstored_reason: str = ""
-    """Why its content is not stored."""
+    """The reason why the file's content is not stored; empty if it is."""
     is_clean_before: bool = False
-    """Git called the file clean when the scanner was opened."""
+    """Whether git called the file clean when the scanner was opened."""
     is_folder: bool = False
-    """A folder whose contents are not stored."""
+    """Whether the name is a folder whose contents are not stored."""
     is_recent: bool = False
 
 
@@ -59,9 +59,9 @@ class FolderScan(msgspec.Struct, frozen=True, kw_only=True):
 
     names: dict[str, ScannedName]
     unstored_files: tuple[UnstoredFile, ...] = ()
-    """Files that no scan of this folder can store."""
+    """The files that no scan of this folder can store."""
     folders: FoundFolders | None = None
-    """None: there are too many folders to list."""
+    """The folders that were found; None if there are too many to list."""
 
 
 class FolderScanner(Protocol):
@@ -98,7 +98,7 @@ class FolderScanner(Protocol):
         ...
 
     def moved_head(self) -> tuple[str, str] | None:
-        """Returns the repository's head when the scanner was opened and now, if it moved."""
+        """Returns the repository's head when the scanner was opened and now; None if it did not move."""
         ...
 
     async def close(self) -> None: ...
@@ -282,7 +282,7 @@ def _make_change(
 
 
 StoreContent = Callable[[bytes, str | None], str]
-"""Stores a content for this session; raises `OSError`."""
+"""A function that stores a content for this session; raises `OSError`."""
 
 
 class ScanLimits(msgspec.Struct, frozen=True, kw_only=True):

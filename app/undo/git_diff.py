@@ -37,7 +37,7 @@ _BINARY_PATCH_MARKER = "\nGIT binary patch\n"
 
 
 class GitRefused(UserError):
-    """Git may not be run in this folder, or a git command failed."""
+    """Raised if git may not be run in this folder, or if a git command failed."""
 
 
 class _GitQueries(msgspec.Struct, frozen=True, kw_only=True):

@@ -41,12 +41,12 @@ _LFS_POINTER = re.compile(
     rb"version https://git-lfs[^\n]*\n(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\nsize (\d+)\n\Z"
 )
 _GITLINK_MODE = 0o160000.to_bytes(4, "big")
-"""The mode of a nested repository in the index."""
+"""The mode that git's index has for a nested repository."""
 _GIT_TIMEOUT = 120.0
 
 
 class GitScanFailed(UserError):
-    """A git command failed or timed out."""
+    """Raised if a git command failed or timed out."""
 
 
 class _TrackedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +70,8 @@ class GitScanner:
         folder: Path,
         max_bytes: int,
     ) -> None:
-        """`folder`: where the copy of the index is stored; `root`: the session's folder, a real path."""
+        """Creates the scanner. `folder` is where the copy of the index is stored; `root` is the session's folder as
+        a path without links."""
         self.repository = repository
         self._repository_root = os.path.realpath(repository.work_tree)
         self._configuration = configuration

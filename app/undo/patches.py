@@ -6,7 +6,7 @@ from app.undo.change_records import FileImage, decode_text, display_path, is_sam
 from tools.edits.diffs import diff_texts
 
 MAX_BYTES = 1 << 20
-"""The size of a file up to which its lines are compared."""
+"""The maximum size in bytes of a file whose lines are compared."""
 _CUT_TEXT = "\n\\ The rest of the diff is too long to keep\n"
 
 
@@ -16,7 +16,7 @@ class PatchSide(msgspec.Struct, frozen=True, kw_only=True):
     image: FileImage
     data: bytes | None = None
     missing_reason: str = ""
-    """Why there is no content."""
+    """The reason why the content is not known; empty if it is."""
 
 
 class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +25,7 @@ class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     """The patch in git's format; empty when there is none."""
     incomplete_reason: str = ""
-    """Why the text is empty or incomplete."""
+    """The reason why the patch is empty or incomplete; empty if it is complete."""
     is_whole: bool = False
     """Whether applying the patch gives the whole difference."""
     added: int = 0

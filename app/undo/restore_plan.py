@@ -39,7 +39,7 @@ from tools.edits.merging import merge_three_way
 RowState = Literal["ready", "conflict", "same", "unheld", "refused"]
 _MAX_DIFF_BYTES = 1 << 20
 _MAX_COUNTED_FILES = 200
-"""In larger plans changed lines are not counted, which would take too long."""
+"""The maximum number of files in a plan whose changed lines are counted; counting more would take too long."""
 
 
 class RestoreFileRow(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -51,12 +51,12 @@ class RestoreFileRow(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The planned change: `comes back`, `is removed`, `changes`, `mode 644 → 755`, `stays`."""
     why: str = ""
     by: str = ""
-    """The tools and commands that had changed the file."""
+    """The tools and commands that changed the file."""
     added: int = 0
     removed: int = 0
     can_merge: bool = False
     choice: RestoreChoice = "keep"
-    """The default choice."""
+    """The default choice for the file: whether it is restored."""
 
 
 class RestoreStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +79,7 @@ class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
     head_moves: tuple[tuple[str, str], ...] = ()
     is_move: bool = False
     hunks: tuple[RestoredHunk, ...] = ()
-    """Only these parts of the files are restored."""
+    """The hunks to which the restore is limited; empty: whole files are restored."""
     contents: "StoredContents"
 
     def diff(self, path: str, *, is_merged: bool = False) -> str:
@@ -95,7 +95,7 @@ class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """A hash that differs when any planned change differs."""
+        """A hash of the planned changes, by which a changed plan is noticed."""
         whole = hashlib.sha256(repr((self.target.entry_id, self.target.undoes)).encode())
         for step in self.steps:
             now = step.disk_file.image.identity if step.disk_file.image else None
@@ -116,8 +116,8 @@ class StoredContents:
     """The content store together with the size limit of stored files."""
 
     def __init__(self, store: BlobStore, limit: Callable[[], int]) -> None:
-        """`limit` returns the size of the largest stored file in bytes; called each time, since the
-        setting may change."""
+        """Connects the content store with a limit. `limit` returns the maximum size of a stored file in bytes; it
+        is called each time, because the setting may change."""
         self.store = store
         self._limit = limit
 
@@ -182,7 +182,8 @@ def make_plan(
 
 
 def _drop_foreign_folders(files: tuple[FileHistory, ...], root: Path) -> None:
-    """Drops recorded parent folders that the file is not in: a session file from elsewhere may name any folder."""
+    """Drops recorded parent folders that do not contain the file, because a session file from elsewhere may name
+    any folder."""
     for history in files:
         if history.folders:
             top = "/" if os.path.isabs(history.name) else f"{root}/"  # noqa: PTH117  (a name, not a path)
@@ -271,7 +272,8 @@ def _plan_file(
     freed: frozenset[str],
     gone: frozenset[str],
 ) -> RestoreStep:
-    """Plans the restore of one file. `freed`: folders that will have been removed; `gone`: links that will."""
+    """Plans the restore of one file. `freed` has the folders, and `gone` the links, that the restore will have
+    removed before."""
     path, by = display_path(history.name), change_sources_text(history.changed_by)
     try:
         why = guarded_file_reason(root, history.name)

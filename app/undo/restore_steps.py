@@ -26,9 +26,9 @@ from app.undo.disk_files import (
 from app.undo.restore_plan import RestorePlan, RestoreStep, StoredContents, merged_content
 
 SKIPPED_REASON = "skipped"
-"""Why a file stays that the user left out of a restore."""
+"""The reason that is reported for a file that the user excluded from a restore."""
 NOT_REACHED_REASON = "bayou ended before it was restored"
-"""Why a file stays that an interrupted restore did not reach."""
+"""The reason that is reported for a file that an interrupted restore did not reach."""
 
 
 class ChosenStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class ChosenStep(msgspec.Struct, frozen=True, kw_only=True):
     image: FileImage | None
     data: bytes
     writes_in_place: bool = False
-    """The file is written in place, so that it changes under all its hard links."""
+    """Whether the file is written in place, so that it changes under all its hard links."""
 
 
 class RestoreOutcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -68,11 +68,11 @@ if TYPE_CHECKING:
 
 
 class NothingToRestore(UserError):
-    """There are no file changes to undo or redo."""
+    """Raised if there are no file changes to undo or redo."""
 
 
 class FilesChangedSincePlan(UserError):
-    """Files have changed since the plan was shown."""
+    """Raised if files have changed since the restore plan was shown."""
 
 
 class SessionRestores:

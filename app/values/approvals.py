@@ -36,12 +36,12 @@ class Approval(Wire, frozen=True, kw_only=True, gc=True):
     decided_by: str
     mode: str
     confirmation_word: str | None = msgspec.field(default=None, name="floorWord")
-    """The word that has to be typed; None: a plain answer is enough."""
+    """The word that the user has to type to allow the call; None: a plain answer is enough."""
     rules: tuple[OfferedRule, ...] = ()
     asked: int = 0
     """The number of approval questions in this session so far."""
     helper: str | None = None
-    """The kind of the helper whose call this is; None: the session's own call."""
+    """The kind of the helper agent whose call this is; None: the session's own call."""
     number: int = 1
     of: int = 1
-    """The number of calls in the answer."""
+    """The number of calls in the model's answer."""

@@ -10,7 +10,7 @@ from app.values.wire import PRIVATE_PREFIX, from_wire, to_wire
 from tools.results import Json
 
 _CHUNK_CHARACTERS = 1_000_000
-"""Longer texts are encoded in chunks of this size, to save memory."""
+"""The length of text, in characters, above which it is encoded in chunks of this size, to save memory."""
 _LONG_TEXT_PLACEHOLDER = PRIVATE_PREFIX + "text"
 
 _decoder = msgspec.json.Decoder()
@@ -28,7 +28,7 @@ def encode_json(data: Any) -> bytes:
 
 
 def _encode_pieces(data: Any) -> Any:
-    """Passes through data that is encoded already, and returns the fields of a struct."""
+    """Encodes values that JSON does not know: returns encoded data unchanged, and of a struct its fields."""
     if isinstance(data, msgspec.Raw):
         return decode_json(bytes(data))
     if isinstance(data, msgspec.Struct):

@@ -22,7 +22,7 @@ class Image(Wire, frozen=True, kw_only=True, tag_field="type", tag="image"):
     """An image, encoded in Base64."""
 
     data: str
-    """Base64."""
+    """The image's data in Base64."""
     mime_type: str
 
 
@@ -31,7 +31,7 @@ class Thinking(Wire, frozen=True, kw_only=True, tag_field="type", tag="thinking"
 
     thinking: str
     thinking_signature: str | None = None
-    """Replayed to the same provider and model only."""
+    """The provider's signature of the reasoning, which is sent back to the same provider and model only."""
     redacted: bool | None = None
 
 

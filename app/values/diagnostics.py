@@ -9,7 +9,7 @@ class Diagnostic(Wire, frozen=True, kw_only=True):
     """One problem at one position in a file."""
 
     path: str
-    """The path relative to the session's folder."""
+    """The file with the problem, relative to the session's folder."""
     line: int
     column: int = 0
     text: str
@@ -34,5 +34,5 @@ class DiagnosticsEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="dia
     """New problems, worst first, as many as the model receives."""
     total: int = 0
     failures: tuple[str, ...] = ()
-    """Why programs could not report."""
+    """The reasons why some programs could not report problems."""
     aborted: bool = False

@@ -20,9 +20,9 @@ class SessionHeader(Wire, frozen=True, kw_only=True, tag_field="type", tag="sess
     timestamp: str = msgspec.field(default_factory=now_iso)
     cwd: str
     parent_session: str | None = None
-    """The session file that this session was forked from, or whose helper wrote it."""
+    """The session file that this session was forked from, or the session that started this helper."""
     is_helper: bool | None = None
-    """Whether a helper agent of the parent session wrote it."""
+    """Whether the session is that of a helper agent of the parent session."""
 
 
 class _Entry(Wire, frozen=True, kw_only=True, tag_field="type", tag="*entry"):
@@ -79,7 +79,7 @@ class BranchSummaryEntry(_Entry, frozen=True, kw_only=True, tag_field="type", ta
     """A summary of a branch that the user left."""
 
     from_id: str
-    """The leaf of that branch, or `root`."""
+    """The id of the leaf of the branch that the user left, or `root`."""
     summary: str
     details: Any = None
     usage: Usage | None = None

@@ -70,7 +70,7 @@ class MessageStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="messa
 
     message: Message
     message_id: str | None = None
-    """The id of its entry in the session file."""
+    """The id of the message's entry in the session file."""
 
 
 class MessageUpdate(Wire, frozen=True, kw_only=True, tag_field="type", tag="message_update"):
@@ -116,7 +116,7 @@ class ToolExecutionEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="t
     result: ToolOutcome
     is_error: bool
     duration_ms: int | None = None
-    """Absent when the tool never ran."""
+    """The duration of the tool's run in milliseconds; absent when the tool never ran."""
     parent_tool_call_id: str | None = None
     message: ToolResultMessage | None = msgspec.field(name=PRIVATE_PREFIX + "message", default=None)
     """The result message for the model, recorded with this event."""
@@ -138,15 +138,15 @@ class PromptResult(Wire, frozen=True, kw_only=True, tag_field="type", tag="promp
     id: Any
     """The id of the request that sent the prompt."""
     agent_invoked: bool
-    """False for a command, or words that an extension handled."""
+    """Whether the prompt went to the agent; False for a command, or for words that an extension handled."""
     status: Literal["completed", "aborted", "error"]
     message_id: str | None = None
     """The id of the prompt's own message."""
     stop_reason: StopReason | None = None
-    """How the last answer to it ended."""
+    """The reason why the last answer to the prompt ended."""
     error: PromptFailure | None = None
     session_settled: bool = True
-    """False: the run goes on with prompts that were queued behind this one."""
+    """Whether the agent is idle now; False: the run goes on with prompts that were queued behind this one."""
 
 
 class QueueUpdate(Wire, frozen=True, kw_only=True, tag_field="type", tag="queue_update"):
@@ -194,11 +194,11 @@ class AnswerInterrupted(Wire, frozen=True, kw_only=True, tag_field="type", tag="
     why."""
 
     message_id: str
-    """The id of the answer."""
+    """The id of the stopped answer."""
     custom_type: str
     """The type of the message that says why: `rule-violation`."""
     details: Any = None
-    """The details of that message."""
+    """The details of the message that says why the answer was stopped."""
 
 
 class CompactionStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="compaction_start"):
@@ -212,7 +212,7 @@ class CompactionProgress(Wire, frozen=True, kw_only=True, tag_field="type", tag=
 
     delta: str
     source: Literal["compaction", "preview", "branchSummary"] = "compaction"
-    """`preview`: a compaction that takes effect only if the user accepts it."""
+    """Why the summary is written; `preview` is a compaction that takes effect only if the user accepts it."""
 
 
 class CompactionResult(Wire, frozen=True, kw_only=True):
@@ -341,7 +341,7 @@ class HelperChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="help
     model: str = ""
     tool_call_id: str | None = None
     session_file: str | None = None
-    """Its session, once it has ended."""
+    """The session file of the helper; set once the helper has ended."""
 
 
 class TodosChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="todos_changed"):
@@ -354,7 +354,7 @@ class GoalChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="goal_c
     """The goal was set, checked, stopped or removed, or its proof became stale."""
 
     view: GoalView | None = None
-    """None: there is no goal."""
+    """The state of the goal; None: there is no goal."""
 
 
 class TodoReminder(Wire, frozen=True, kw_only=True, tag_field="type", tag="todo_reminder"):
@@ -389,7 +389,7 @@ class Notice(Wire, frozen=True, kw_only=True, tag_field="type", tag="notice"):
     level: Literal["info", "warning", "error"]
     text: str
     about: Literal["contextFull"] | None = None
-    """The subject, if a user interface offers an action for it."""
+    """The subject of the notice, for user interfaces that offer an action for it."""
 
 
 class ExtensionError(Wire, frozen=True, kw_only=True, tag_field="type", tag="extension_error"):
@@ -411,7 +411,7 @@ class PlanProposed(Wire, frozen=True, kw_only=True, gc=True):
 
     title: str
     plan: str
-    """Markdown."""
+    """The text of the plan in Markdown."""
 
 
 class QuestionAsked(Wire, frozen=True, kw_only=True, gc=True, tag_field="type", tag="extension_ui_request"):
@@ -427,13 +427,14 @@ class QuestionAsked(Wire, frozen=True, kw_only=True, gc=True, tag_field="type", 
     prefill: str | None = None
     timeout: int | None = None
     approval: Approval | None = None
-    """Set when the question is whether a call may run."""
+    """The call to decide on, if the question is whether a call may run; None otherwise."""
     plan: PlanProposed | None = None
-    """Set when the question is whether a plan is accepted."""
+    """The proposed plan, if the question is whether a plan is accepted; None otherwise."""
     form: Any = msgspec.field(name=PRIVATE_PREFIX + "form", default=None)
-    """An `AskedForm`, for user interfaces that show all its fields at once; others ask field by field."""
+    """The form that the question belongs to (an `AskedForm`), for user interfaces that show all its fields at once;
+    others ask field by field."""
     answer: Any = msgspec.field(name=PRIVATE_PREFIX + "answer", default=None)
-    """An `asyncio.Future`, or None when no answer is awaited."""
+    """The future on which the user interface sets the answer (an `asyncio.Future`); None when no answer is awaited."""
 
 
 RunEvent = (

@@ -39,11 +39,11 @@ class AskedForm(msgspec.Struct, frozen=True, kw_only=True):
     """A form for the user with its fields, or a web page to open."""
 
     server: str = ""
-    """The MCP server that asks; empty: the agent."""
+    """The name of the MCP server that asks; empty if the agent asks."""
     message: str = ""
     fields: tuple[FormField, ...] = ()
     url: str = ""
-    """A page to open instead of filling in fields."""
+    """The address of a web page that the user is asked to open instead of filling in fields."""
 
     @property
     def title(self) -> str:

@@ -28,7 +28,7 @@ _HUGE_NUMBER = late(r"\d{4301,}")
 
 
 class JsonSyntaxError(UserError):
-    """The text is not JSON. `str()` names line and column."""
+    """Raised if a text is not JSON. `str()` names line and column."""
 
     def __init__(self, message: str, line: int, column: int) -> None:
         super().__init__(f"line {line}, column {column}: {message}")
@@ -45,7 +45,7 @@ class ValuePosition(msgspec.Struct, frozen=True, kw_only=True):
     start: int
     end: int
     key_start: int | None = None
-    """The offset of its key, for a member of an object."""
+    """The offset of the member's key, if the value belongs to an object."""
 
 
 def parse_json_with_comments(text: str) -> Any:

@@ -6,11 +6,11 @@ from typing import Any, Final, cast
 import msgspec
 
 _TYPES_WITHOUT_TEXT: Final = frozenset((int, float, bool, type(None)))
-"""Types without texts, skipped early because long lists consist mostly of numbers."""
+"""JSON types that contain no texts; they are skipped early because long lists consist mostly of numbers."""
 
 
 def texts_of(value: Any, *, names: bool = False) -> Iterator[str]:
-    """Yields all texts within a JSON value. `names`: the names of fields too."""
+    """Yields all texts within a JSON value; with `names`, the names of fields too."""
     waiting = [value]
     while waiting:
         one = waiting.pop()

@@ -25,12 +25,12 @@ class ToolView(Wire, frozen=True, kw_only=True):
 
     name: str
     full_name: str
-    """The name that the model, rules and records use."""
+    """The name of the tool that the model, rules and records use: prefixed with the server."""
     reach: ToolReach
     title: str = ""
     description: str = ""
     tokens: int = 0
-    """Estimated tokens of its declaration, if it is declared."""
+    """The estimated number of tokens of the tool's declaration, if it is declared to the model."""
     says_read_only: bool = False
     says_destructive: bool = False
 
@@ -52,14 +52,14 @@ class ServerView(Wire, frozen=True, kw_only=True):
     name: str
     state: ServerState
     reason: str = ""
-    """Why the server is not ready."""
+    """The reason why the server is not ready; empty if it is."""
     exposure: ToolExposure
     reach: ToolReach
-    """What `exposure` amounts to in this session."""
+    """The exposure that applies to the server's tools in this session, as `exposure` may be `auto`."""
     origin: str = ""
     """The file or extension that defines the server."""
     address: str = ""
-    """Its command or URL without secrets."""
+    """The command or URL of the server, without secrets."""
     description: str = ""
     era: str = ""
     version: str = ""
@@ -67,10 +67,10 @@ class ServerView(Wire, frozen=True, kw_only=True):
     prompt_count: int = 0
     resource_count: int = 0
     tokens: int = 0
-    """Estimated tokens that its tools add to every request."""
+    """The estimated number of tokens that the server's tools add to every request."""
     stderr: tuple[str, ...] = ()
     log: str = ""
-    """The file with the server's whole error output."""
+    """The path of the file with the server's whole error output."""
     process: int | None = None
 
 

@@ -13,7 +13,7 @@ from app.values.wire import PRIVATE_PREFIX, Wire, new_id, now_ms
 
 StopReason = Literal["pending", "stop", "length", "toolUse", "error", "aborted", "deferred"]
 BLOCKED_PREFIX = "BLOCKED:"
-"""Begins the last line of an answer whose agent cannot continue."""
+"""The prefix of the last line of an answer by which an agent says that it cannot continue."""
 
 
 class _Message(Wire, frozen=True, kw_only=True, tag_field="role", tag="*message"):

@@ -41,13 +41,14 @@ class Model(Wire, frozen=True, kw_only=True):
     id: str
     name: str
     api: str
-    """The adapter for its API."""
+    """The API that the model's server speaks, which decides the adapter."""
     provider: str
-    """The provider whose credentials it needs."""
+    """The id of the provider whose credentials the model needs."""
     base_url: str = ""
     reasoning: bool = False
     thinking_level_map: dict[str, str | None] | None = None
-    """Level → the provider's own word, None = not supported. `xhigh` and `max` exist only when listed."""
+    """Maps thinking levels to the provider's names for them; None means that the level is not supported. `xhigh`
+    and `max` exist only when listed."""
     input: tuple[str, ...] = ("text",)
     input_limits: dict[str, Any] | None = None
     cost: Prices = Prices()
@@ -60,7 +61,7 @@ class Model(Wire, frozen=True, kw_only=True):
     compat: dict[str, Any] | None = None
     type: str | None = None
     transport: Literal["http", "sdk"] | None = None
-    """`sdk`: requests are sent by the vendor's client library; otherwise by bayou's HTTP client."""
+    """The client that sends requests: `sdk` is the vendor's client library, anything else bayou's HTTP client."""
 
     @property
     def key(self) -> str:

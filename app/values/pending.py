@@ -28,7 +28,8 @@ class PendingOutcome(Wire, frozen=True, kw_only=True):
     id: str
     action: Literal["apply", "discard"]
     is_done: bool
-    """False: nothing was applied; of a helper's changes, which are merged file by file, not all."""
+    """Whether all changes were applied or discarded; False: nothing was applied, or, of a helper's changes, which
+    are merged file by file, not all."""
     text: str
     by: Literal["model", "person", "program", "extension"]
 

@@ -15,11 +15,11 @@ class TodoItem(Wire, frozen=True, kw_only=True):
     """One item of the todo list."""
 
     content: str
-    """The item's text, by which it is also addressed."""
+    """The text of the item, which also identifies it."""
     status: TodoStatus = "pending"
     id: str = ""
     blocked: str | None = None
-    """What the item is waiting for."""
+    """The reason why the item cannot be worked on; empty if it can."""
 
     @property
     def is_open(self) -> bool:
@@ -119,7 +119,7 @@ GOAL_ENTRY_TYPE = "bayou.goal"
 CHECK_MESSAGE_TYPE = "goal-check"
 CONTINUE_MESSAGE_TYPE = "goal-continue"
 GOAL_SET_FIELD = "isSet"
-"""In the entry that sets a goal, as opposed to those that change it."""
+"""The field that marks an entry as setting a goal; entries that only change the goal lack it."""
 _CHECK_CALL_PREFIX = "goal-"
 
 GoalStatus = Literal["active", "done", "blocked", "limit", "refused", "paused"]
@@ -139,7 +139,7 @@ class GoalCheck(Wire, frozen=True, kw_only=True):
 
     command: str
     name: str = ""
-    """The item that the command checks; empty for the whole goal."""
+    """The text of the todo item that the command checks; empty for the whole goal."""
 
 
 class CheckResult(Wire, frozen=True, kw_only=True):
@@ -148,11 +148,11 @@ class CheckResult(Wire, frozen=True, kw_only=True):
     command: str
     name: str = ""
     exit_code: int | None = None
-    """None: the command was not run or did not end by itself; `problem` says why."""
+    """The exit code of the check's command; None: it was not run or did not end by itself, and `problem` says why."""
     seconds: float = 0.0
     problem: str = ""
     output: str = ""
-    """The end of the output."""
+    """The end of the command's output."""
 
     @property
     def has_passed(self) -> bool:
@@ -163,12 +163,12 @@ class GoalProof(Wire, frozen=True, kw_only=True):
     """The last check of a goal: its results, and the state of the files."""
 
     at: str
-    """The time when the check ended."""
+    """The time at which the check ended."""
     results: tuple[CheckResult, ...]
     digest: str = ""
-    """Identifies the contents of the workspace's files after the check; empty: they are not watched."""
+    """A digest of the contents of the workspace's files after the check; empty: they are not watched."""
     written: tuple[str, ...] = ()
-    """Files that changed while the check ran."""
+    """Files of the workspace that changed while the check ran."""
     tampered: tuple[str, ...] = ()
     """Files that the check reads or names, and that changed since the goal was set."""
     is_unchanged: bool = False
@@ -194,12 +194,12 @@ class Goal(Wire, frozen=True, kw_only=True):
     checks: tuple[GoalCheck, ...]
     status: GoalStatus = "active"
     reason: str = ""
-    """Why the goal is not worked on."""
+    """The reason why the goal is not being worked on; empty while it is."""
     failed: int = 0
     """How many checks failed since the goal was set or continued."""
     proof: GoalProof | None = None
     digest: str = ""
-    """Identifies the contents of the workspace's files when the goal was set."""
+    """A digest of the contents of the workspace's files when the goal was set."""
 
 
 class GoalView(Wire, frozen=True, kw_only=True):
@@ -209,5 +209,5 @@ class GoalView(Wire, frozen=True, kw_only=True):
     is_stale: bool = False
     """Whether a file of the workspace changed since the goal was found done."""
     changed: tuple[str, ...] = ()
-    """The changed files, where they are known."""
+    """The files that changed since the goal was found done, as far as they are known."""
     is_checking: bool = False

@@ -15,7 +15,7 @@ class Cost(Wire, frozen=True, kw_only=True):
     cache_write: float = 0.0
     total: float = 0.0
     total_from_provider: bool | float | None = None
-    """Whether the provider reported the cost (some programs store the amount here)."""
+    """Whether `total` is the amount that the provider reported, and not computed from prices."""
 
 
 def format_dollars(amount: float) -> str:

@@ -4,12 +4,13 @@ from pathlib import Path
 
 
 class UserError(Exception):
-    """An action that cannot be done. `str()` says what, to which thing, and what to do instead."""
+    """Raised if an action that the user asked for cannot be done. `str()` says what, to which thing, and what to do
+    instead."""
 
 
 class FileError(UserError):
-    """A file could not be read or written. `str()` names file, problem and reason; `what` leaves out the
-    file."""
+    """Raised if a file cannot be read or written. `str()` names file, problem and reason; `what` is the problem
+    without the file's name."""
 
     def __init__(self, path: Path, what: str, line: int | None = None, column: int | None = None) -> None:
         self.what = what

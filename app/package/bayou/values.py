@@ -72,7 +72,7 @@ class PrefixView(Sequence[T]):
 
 
 Json = dict[str, Any] | list[Any] | str | int | float | None
-"""A decoded JSON value, for stored details, arguments and files."""
+"""A decoded JSON value: stored details, arguments of tool calls, content of JSON files."""
 
 PRIVATE_PREFIX = f"*{os.urandom(8).hex()}."
 """Prefix of encoded names of fields that are never written; random, so that no input can name such a
@@ -338,7 +338,7 @@ class Image(Wire, frozen=True, kw_only=True, tag_field="type", tag="image"):
     """An image, encoded in Base64."""
 
     data: str
-    """Base64."""
+    """The image's data in Base64."""
     mime_type: str
 
 
@@ -347,7 +347,7 @@ class Thinking(Wire, frozen=True, kw_only=True, tag_field="type", tag="thinking"
 
     thinking: str
     thinking_signature: str | None = None
-    """Replayed to the same provider and model only."""
+    """The provider's signature of the reasoning, which is sent back to the same provider and model only."""
     redacted: bool | None = None
 
 
@@ -394,7 +394,7 @@ class Cost(Wire, frozen=True, kw_only=True):
     cache_write: float = 0.0
     total: float = 0.0
     total_from_provider: bool | float | None = None
-    """Whether the provider reported the cost (some programs store the amount here)."""
+    """Whether `total` is the amount that the provider reported, and not computed from prices."""
 
 
 class Usage(Wire, frozen=True, kw_only=True):
@@ -436,7 +436,7 @@ def total_usage(usages: Sequence[Usage]) -> Usage:
 StopReason = Literal["pending", "stop", "length", "toolUse", "error", "aborted", "deferred"]
 
 BLOCKED_PREFIX = "BLOCKED:"
-"""Begins the last line of an answer whose agent cannot continue."""
+"""The prefix of the last line of an answer by which an agent says that it cannot continue."""
 
 
 class _Message(Wire, frozen=True, kw_only=True, tag_field="role", tag="*message"):
@@ -626,22 +626,22 @@ class Approval(Wire, frozen=True, kw_only=True, gc=True):
     decided_by: str
     mode: str
     confirmation_word: str | None = msgspec.field(default=None, name="floorWord")
-    """The word that has to be typed; None: a plain answer is enough."""
+    """The word that the user has to type to allow the call; None: a plain answer is enough."""
     rules: tuple[OfferedRule, ...] = ()
     asked: int = 0
     """The number of approval questions in this session so far."""
     helper: str | None = None
-    """The kind of the helper whose call this is; None: the session's own call."""
+    """The kind of the helper agent whose call this is; None: the session's own call."""
     number: int = 1
     of: int = 1
-    """The number of calls in the answer."""
+    """The number of calls in the model's answer."""
 
 
 class Diagnostic(Wire, frozen=True, kw_only=True):
     """One problem at one position in a file."""
 
     path: str
-    """The path relative to the session's folder."""
+    """The file with the problem, relative to the session's folder."""
     line: int
     column: int = 0
     text: str
@@ -666,7 +666,7 @@ class DiagnosticsEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="dia
     """New problems, worst first, as many as the model receives."""
     total: int = 0
     failures: tuple[str, ...] = ()
-    """Why programs could not report."""
+    """The reasons why some programs could not report problems."""
     aborted: bool = False
 
 
@@ -724,7 +724,7 @@ class BranchSummaryEntry(_Entry, frozen=True, kw_only=True, tag_field="type", ta
     """A summary of a branch that the user left."""
 
     from_id: str
-    """The leaf of that branch, or `root`."""
+    """The id of the leaf of the branch that the user left, or `root`."""
     summary: str
     details: Any = None
     usage: Usage | None = None
@@ -810,12 +810,12 @@ class ToolView(Wire, frozen=True, kw_only=True):
 
     name: str
     full_name: str
-    """The name that the model, rules and records use."""
+    """The name of the tool that the model, rules and records use: prefixed with the server."""
     reach: ToolReach
     title: str = ""
     description: str = ""
     tokens: int = 0
-    """Estimated tokens of its declaration, if it is declared."""
+    """The estimated number of tokens of the tool's declaration, if it is declared to the model."""
     says_read_only: bool = False
     says_destructive: bool = False
 
@@ -826,14 +826,14 @@ class ServerView(Wire, frozen=True, kw_only=True):
     name: str
     state: ServerState
     reason: str = ""
-    """Why the server is not ready."""
+    """The reason why the server is not ready; empty if it is."""
     exposure: ToolExposure
     reach: ToolReach
-    """What `exposure` amounts to in this session."""
+    """The exposure that applies to the server's tools in this session, as `exposure` may be `auto`."""
     origin: str = ""
     """The file or extension that defines the server."""
     address: str = ""
-    """Its command or URL without secrets."""
+    """The command or URL of the server, without secrets."""
     description: str = ""
     era: str = ""
     version: str = ""
@@ -841,10 +841,10 @@ class ServerView(Wire, frozen=True, kw_only=True):
     prompt_count: int = 0
     resource_count: int = 0
     tokens: int = 0
-    """Estimated tokens that its tools add to every request."""
+    """The estimated number of tokens that the server's tools add to every request."""
     stderr: tuple[str, ...] = ()
     log: str = ""
-    """The file with the server's whole error output."""
+    """The path of the file with the server's whole error output."""
     process: int | None = None
 
 
@@ -892,13 +892,14 @@ class Model(Wire, frozen=True, kw_only=True):
     id: str
     name: str
     api: str
-    """The adapter for its API."""
+    """The API that the model's server speaks, which decides the adapter."""
     provider: str
-    """The provider whose credentials it needs."""
+    """The id of the provider whose credentials the model needs."""
     base_url: str = ""
     reasoning: bool = False
     thinking_level_map: dict[str, str | None] | None = None
-    """Level → the provider's own word, None = not supported. `xhigh` and `max` exist only when listed."""
+    """Maps thinking levels to the provider's names for them; None means that the level is not supported. `xhigh`
+    and `max` exist only when listed."""
     input: tuple[str, ...] = ("text",)
     input_limits: dict[str, Any] | None = None
     cost: Prices = Prices()
@@ -911,7 +912,7 @@ class Model(Wire, frozen=True, kw_only=True):
     compat: dict[str, Any] | None = None
     type: str | None = None
     transport: Literal["http", "sdk"] | None = None
-    """`sdk`: requests are sent by the vendor's client library; otherwise by bayou's HTTP client."""
+    """The client that sends requests: `sdk` is the vendor's client library, anything else bayou's HTTP client."""
 
     @property
     def key(self) -> str:
@@ -946,7 +947,8 @@ class PendingOutcome(Wire, frozen=True, kw_only=True):
     id: str
     action: Literal["apply", "discard"]
     is_done: bool
-    """False: nothing was applied; of a helper's changes, which are merged file by file, not all."""
+    """Whether all changes were applied or discarded; False: nothing was applied, or, of a helper's changes, which
+    are merged file by file, not all."""
     text: str
     by: Literal["model", "person", "program", "extension"]
 
@@ -1035,11 +1037,11 @@ class TodoItem(Wire, frozen=True, kw_only=True):
     """One item of the todo list."""
 
     content: str
-    """The item's text, by which it is also addressed."""
+    """The text of the item, which also identifies it."""
     status: TodoStatus = "pending"
     id: str = ""
     blocked: str | None = None
-    """What the item is waiting for."""
+    """The reason why the item cannot be worked on; empty if it can."""
 
     @property
     def is_open(self) -> bool:
@@ -1062,7 +1064,7 @@ class GoalCheck(Wire, frozen=True, kw_only=True):
 
     command: str
     name: str = ""
-    """The item that the command checks; empty for the whole goal."""
+    """The text of the todo item that the command checks; empty for the whole goal."""
 
 
 class CheckResult(Wire, frozen=True, kw_only=True):
@@ -1071,11 +1073,11 @@ class CheckResult(Wire, frozen=True, kw_only=True):
     command: str
     name: str = ""
     exit_code: int | None = None
-    """None: the command was not run or did not end by itself; `problem` says why."""
+    """The exit code of the check's command; None: it was not run or did not end by itself, and `problem` says why."""
     seconds: float = 0.0
     problem: str = ""
     output: str = ""
-    """The end of the output."""
+    """The end of the command's output."""
 
     @property
     def has_passed(self) -> bool:
@@ -1086,12 +1088,12 @@ class GoalProof(Wire, frozen=True, kw_only=True):
     """The last check of a goal: its results, and the state of the files."""
 
     at: str
-    """The time when the check ended."""
+    """The time at which the check ended."""
     results: tuple[CheckResult, ...]
     digest: str = ""
-    """Identifies the contents of the workspace's files after the check; empty: they are not watched."""
+    """A digest of the contents of the workspace's files after the check; empty: they are not watched."""
     written: tuple[str, ...] = ()
-    """Files that changed while the check ran."""
+    """Files of the workspace that changed while the check ran."""
     tampered: tuple[str, ...] = ()
     """Files that the check reads or names, and that changed since the goal was set."""
     is_unchanged: bool = False
@@ -1117,12 +1119,12 @@ class Goal(Wire, frozen=True, kw_only=True):
     checks: tuple[GoalCheck, ...]
     status: GoalStatus = "active"
     reason: str = ""
-    """Why the goal is not worked on."""
+    """The reason why the goal is not being worked on; empty while it is."""
     failed: int = 0
     """How many checks failed since the goal was set or continued."""
     proof: GoalProof | None = None
     digest: str = ""
-    """Identifies the contents of the workspace's files when the goal was set."""
+    """A digest of the contents of the workspace's files when the goal was set."""
 
 
 class GoalView(Wire, frozen=True, kw_only=True):
@@ -1132,7 +1134,7 @@ class GoalView(Wire, frozen=True, kw_only=True):
     is_stale: bool = False
     """Whether a file of the workspace changed since the goal was found done."""
     changed: tuple[str, ...] = ()
-    """The changed files, where they are known."""
+    """The files that changed since the goal was found done, as far as they are known."""
     is_checking: bool = False
 
 
@@ -1181,7 +1183,7 @@ class MessageStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="messa
 
     message: Message
     message_id: str | None = None
-    """The id of its entry in the session file."""
+    """The id of the message's entry in the session file."""
 
 
 class MessageUpdate(Wire, frozen=True, kw_only=True, tag_field="type", tag="message_update"):
@@ -1227,7 +1229,7 @@ class ToolExecutionEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="t
     result: ToolOutcome
     is_error: bool
     duration_ms: int | None = None
-    """Absent when the tool never ran."""
+    """The duration of the tool's run in milliseconds; absent when the tool never ran."""
     parent_tool_call_id: str | None = None
     message: ToolResultMessage | None = msgspec.field(name=PRIVATE_PREFIX + "message", default=None)
     """The result message for the model, recorded with this event."""
@@ -1249,15 +1251,15 @@ class PromptResult(Wire, frozen=True, kw_only=True, tag_field="type", tag="promp
     id: Any
     """The id of the request that sent the prompt."""
     agent_invoked: bool
-    """False for a command, or words that an extension handled."""
+    """Whether the prompt went to the agent; False for a command, or for words that an extension handled."""
     status: Literal["completed", "aborted", "error"]
     message_id: str | None = None
     """The id of the prompt's own message."""
     stop_reason: StopReason | None = None
-    """How the last answer to it ended."""
+    """The reason why the last answer to the prompt ended."""
     error: PromptFailure | None = None
     session_settled: bool = True
-    """False: the run goes on with prompts that were queued behind this one."""
+    """Whether the agent is idle now; False: the run goes on with prompts that were queued behind this one."""
 
 
 class QueueUpdate(Wire, frozen=True, kw_only=True, tag_field="type", tag="queue_update"):
@@ -1305,11 +1307,11 @@ class AnswerInterrupted(Wire, frozen=True, kw_only=True, tag_field="type", tag="
     why."""
 
     message_id: str
-    """The id of the answer."""
+    """The id of the stopped answer."""
     custom_type: str
     """The type of the message that says why: `rule-violation`."""
     details: Any = None
-    """The details of that message."""
+    """The details of the message that says why the answer was stopped."""
 
 
 class CompactionStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="compaction_start"):
@@ -1323,7 +1325,7 @@ class CompactionProgress(Wire, frozen=True, kw_only=True, tag_field="type", tag=
 
     delta: str
     source: Literal["compaction", "preview", "branchSummary"] = "compaction"
-    """`preview`: a compaction that takes effect only if the user accepts it."""
+    """Why the summary is written; `preview` is a compaction that takes effect only if the user accepts it."""
 
 
 class CompactionResult(Wire, frozen=True, kw_only=True):
@@ -1452,7 +1454,7 @@ class HelperChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="help
     model: str = ""
     tool_call_id: str | None = None
     session_file: str | None = None
-    """Its session, once it has ended."""
+    """The session file of the helper; set once the helper has ended."""
 
 
 class TodosChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="todos_changed"):
@@ -1465,7 +1467,7 @@ class GoalChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="goal_c
     """The goal was set, checked, stopped or removed, or its proof became stale."""
 
     view: GoalView | None = None
-    """None: there is no goal."""
+    """The state of the goal; None: there is no goal."""
 
 
 class TodoReminder(Wire, frozen=True, kw_only=True, tag_field="type", tag="todo_reminder"):
@@ -1500,7 +1502,7 @@ class Notice(Wire, frozen=True, kw_only=True, tag_field="type", tag="notice"):
     level: Literal["info", "warning", "error"]
     text: str
     about: Literal["contextFull"] | None = None
-    """The subject, if a user interface offers an action for it."""
+    """The subject of the notice, for user interfaces that offer an action for it."""
 
 
 class ExtensionError(Wire, frozen=True, kw_only=True, tag_field="type", tag="extension_error"):
@@ -1522,7 +1524,7 @@ class PlanProposed(Wire, frozen=True, kw_only=True, gc=True):
 
     title: str
     plan: str
-    """Markdown."""
+    """The text of the plan in Markdown."""
 
 
 class QuestionAsked(Wire, frozen=True, kw_only=True, gc=True, tag_field="type", tag="extension_ui_request"):
@@ -1538,13 +1540,14 @@ class QuestionAsked(Wire, frozen=True, kw_only=True, gc=True, tag_field="type", 
     prefill: str | None = None
     timeout: int | None = None
     approval: Approval | None = None
-    """Set when the question is whether a call may run."""
+    """The call to decide on, if the question is whether a call may run; None otherwise."""
     plan: PlanProposed | None = None
-    """Set when the question is whether a plan is accepted."""
+    """The proposed plan, if the question is whether a plan is accepted; None otherwise."""
     form: Any = msgspec.field(name=PRIVATE_PREFIX + "form", default=None)
-    """An `AskedForm`, for user interfaces that show all its fields at once; others ask field by field."""
+    """The form that the question belongs to (an `AskedForm`), for user interfaces that show all its fields at once;
+    others ask field by field."""
     answer: Any = msgspec.field(name=PRIVATE_PREFIX + "answer", default=None)
-    """An `asyncio.Future`, or None when no answer is awaited."""
+    """The future on which the user interface sets the answer (an `asyncio.Future`); None when no answer is awaited."""
 
 
 RunEvent = (
@@ -1620,7 +1623,7 @@ def encode_json(data: Any) -> bytes:
 
 
 def _encode_pieces(data: Any) -> Any:
-    """Passes through data that is encoded already, and returns the fields of a struct."""
+    """Encodes values that JSON does not know: returns encoded data unchanged, and of a struct its fields."""
     if isinstance(data, msgspec.Raw):
         return decode_json(bytes(data))
     if isinstance(data, msgspec.Struct):
@@ -1655,7 +1658,7 @@ def _refuse_constant(name: str) -> Any:
 
 
 RestoreChoice = Literal["restore", "merge", "keep"]
-"""What a restore does with one file."""
+"""The decision of a restore on one file."""
 
 
 class Removed(TypedDict):

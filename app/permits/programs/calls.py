@@ -15,14 +15,15 @@ from app.permits.verdicts import Removal, Risk
 
 
 class PipedInput(NamedTuple):
-    """What a program receives on standard input."""
+    """The input that a program receives on standard input."""
 
     text: str | None = None
-    """The whole input, if it is known."""
+    """The whole input as text, if it is known."""
     words: tuple[Word, ...] = ()
-    """Words of the commands that produce the input."""
+    """The words of the commands that produce the input."""
     is_of_workspace: bool = False
-    """Whether it surely holds nothing but text of the line and files of the workspace without secrets."""
+    """Whether the input certainly consists only of text of the command line and of files of the workspace without
+    secrets."""
 
 
 class ProgramCall:
@@ -44,7 +45,7 @@ class ProgramCall:
         self._run = run
         self._script = script
         self.has_assignments = False
-        """Whether assignments stand among its words; they are judged separately."""
+        """Whether assignments are among the program's words; they are judged separately."""
         self.has_inner = False
         """Whether the program runs other commands, which are judged as separate parts."""
         self.output: PipedInput | None = None
@@ -52,9 +53,9 @@ class ProgramCall:
         self.hosts: list[str] = []
         self.removals: list[Removal] = []
         self.is_input_of_workspace = True
-        """Whether standard input is that of the session, or as `PipedInput.is_of_workspace` says."""
+        """Whether standard input is the session's, or is such as `PipedInput.is_of_workspace` describes."""
         self.is_read_whole = False
-        """Whether all words have been checked for secret files already."""
+        """Whether all words have already been checked for secret files."""
 
     @property
     def scope(self) -> ShellScope:
@@ -72,7 +73,7 @@ class ProgramCall:
     def judge_script(
         self, text: str, arguments: tuple[str, ...] | None = None, *, stays: bool = False
     ) -> Risk:
-        """Judges a script that this program passes to a shell; `stays`: the current shell evaluates it."""
+        """Judges a script that this program passes to a shell; with `stays`, the current shell evaluates it."""
         self.has_inner = True
         return self._script(text, arguments, stays)
 
@@ -87,19 +88,20 @@ class ReadingProgram(msgspec.Struct, frozen=True, kw_only=True):
     """A program that only reads as long as it is called with known options."""
 
     harmless_options: str = "*"
-    """The known options, in the notation of `app.permits.programs.options`."""
+    """The options of the program that are known to be harmless, in the notation of `app.permits.programs.options`."""
     operand_kind: str = "read"
-    """What the operands are: `read` (files), `tree` (folders, read recursively) or `text` (not read as files)."""
+    """The meaning of the operands: `read` (files), `tree` (folders, read recursively) or `text` (not read as files)."""
     first_operand_kind: str = ""
-    """What the first operand is instead (for example a pattern),"""
+    """The meaning of the first operand if it differs from the others, such as `text` for a pattern; empty if it
+    does not."""
     options_without_first_operand: str = ""
-    """unless one of these options is given."""
+    """The options with which the first operand means the same as the others."""
     recursive_options: str = ""
-    """Options with which folders are read recursively."""
+    """The options with which folders are read recursively."""
     reads_hidden_files: bool = True
     """Whether a recursive read includes files and folders whose names start with a dot."""
     max_operands: int = _NO_OPERAND_LIMIT
-    """With more operands the program writes to one of them."""
+    """The maximum number of operands that the program only reads; it writes to one of more."""
     allows_bundled_options: bool = True
     """Whether several letters may follow one dash, as in getopt."""
 
@@ -135,7 +137,7 @@ class ReadingProgram(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge_reading_call(call: ProgramCall, taken: ParsedOptions) -> list[Finding]:
-    """Judges the options of a call that should only read."""
+    """Judges the options of a call that should only read, and returns the findings."""
     found = [] if taken.are_all_known else [UNKNOWN_OPTION_FINDING]
     for name, value, role in taken.options:
         if role == "read" and value is not None:
@@ -146,21 +148,20 @@ def judge_reading_call(call: ProgramCall, taken: ParsedOptions) -> list[Finding]
 
 
 def program_table(*rows: tuple[str, JudgeProgram]) -> ProgramTable:
-    """Builds a program table from rows of names and their judge."""
+    """Builds a table of judges by program from rows of program names and their judge."""
     return {name: judge for names, judge in rows for name in names.split()}
 
 
 def words_without_options(call: ProgramCall) -> list[str]:
-    """The words that are no options: usually a verb and its arguments."""
+    """Returns the words of a call that are no options: usually a verb and its arguments."""
     return [word.text for word in call.words if not word.text.startswith(("-", "+"))]
 
 
 def judge_by_verb(
     verbs: str, deed: str, find: Callable[[str], Finding], *, bare: bool = False
 ) -> JudgeProgram:
-    """Makes a judge for a program whose risk depends on its verb (or two, joined by a dash).
-
-    `bare`: also without a verb."""
+    """Returns a judge for a program that is risky with one of these verbs (or two, joined by a dash). With `bare`,
+    a call without a verb is risky too."""
     known = word_set(verbs)
 
     def judge(call: ProgramCall) -> list[Finding]:
@@ -172,12 +173,12 @@ def judge_by_verb(
 
 
 def always_finding(found: Finding) -> JudgeProgram:
-    """Makes a judge that returns the same finding for every call."""
+    """Returns a judge that gives the same finding for every call."""
     return lambda call: [found]
 
 
 def is_help_request(call: ProgramCall) -> bool:
-    """Whether the call only asks for the version or the help text."""
+    """Returns whether the call only asks for the version or the help text."""
     return len(call.words) == 1 and call.words[0].text in ("--version", "--help", "-V")
 
 

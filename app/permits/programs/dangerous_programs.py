@@ -21,12 +21,12 @@ _judge_system_change: Final = always_finding(forbidden_finding("changes the syst
 
 
 def judge_forbidden_verbs(verbs: str, why: str, *, bare: bool = False) -> JudgeProgram:
-    """Makes a judge that forbids these verbs."""
+    """Returns a judge that forbids calls with these verbs."""
     return judge_by_verb(verbs, why, forbidden_finding, bare=bare)
 
 
 def _judge_all_verbs_forbidden_except(verbs: str, why: str) -> JudgeProgram:
-    """Makes a judge that forbids every verb except these; asking for help is allowed."""
+    """Returns a judge that forbids calls with any other verb than these; asking for help is allowed."""
     known = word_set(verbs)
 
     def judge(call: ProgramCall) -> list[Finding]:

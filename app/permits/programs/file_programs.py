@@ -112,6 +112,6 @@ FILE_PROGRAMS: ProgramTable = program_table(
 FOLDER_COPYING_PROGRAMS: Final = word_set(
     "tar bsdtar zip 7z 7za rsync scp restic borg cpio pax rclone aws gcloud gsutil s3cmd"
 )
-"""Programs that no judge above knows, and that read all of a folder that they are given."""
+"""Programs without a judge in this module that read all files of a folder given to them."""
 OPERAND_WRITING_PROGRAMS: Final = FOLDER_COPYING_PROGRAMS | word_set("unzip split csplit patch")
-"""Those, and others whose operands may be files that they write."""
+"""Programs whose operands may be files that they write: `FOLDER_COPYING_PROGRAMS` and others."""

@@ -35,7 +35,7 @@ _FIND_EXEC_ACTIONS: Final = word_set("-exec -execdir -ok -okdir")
 
 
 def as_glob(text: str) -> str:
-    """Converts a quoted pattern that the program itself expands."""
+    """Converts a quoted pattern, which the program itself expands, to a word with wildcards."""
     return (
         re.sub(r"\[[^\]]*\]", ANY_CHARACTER_MARK, text)
         .replace("*", ANY_NAME_MARK)
@@ -104,7 +104,8 @@ _XARGS_OPTIONS: Final = (
 
 
 def _judge_xargs(call: ProgramCall) -> list[Finding]:
-    """Judges xargs: its input becomes words of the command, options included; with a placeholder nothing is known."""
+    """Judges xargs: its input becomes words of the command, options included; with a placeholder, the command's
+    words are unknown."""
     taken = parse_options(call.words, parse_option_row(_XARGS_OPTIONS), stops_early=True)
     slot = next(reversed(taken.option_values("I")), None)
     fed = Word(UNKNOWN_MARK, may_split=slot is None, source_text="…")
@@ -118,7 +119,7 @@ def _judge_xargs(call: ProgramCall) -> list[Finding]:
 
 
 def _xargs_command(words: list[Word], slot: Word | None, fed: Word) -> list[Word]:
-    """The command that xargs runs for one word of its input."""
+    """Returns the command that xargs runs for one word of its input."""
     if slot is None:
         return [*words, fed]
     return [

@@ -109,7 +109,7 @@ _VERBS_READING_NO_OPERANDS: Final = word_set(
     "add rm restore checkout switch reset commit stash clean update-index sparse-checkout worktree submodule lfs "
     "branch tag merge rebase cherry-pick revert fetch pull push clone init remote config"
 )
-"""Verbs that change the index, files or references and show nothing of the files that they name."""
+"""Git verbs that change the index, files or references and show no content of the files that they name."""
 _NETWORK_VERBS: Final = word_set(
     "fetch pull push submodule ls-remote fetch-pack send-pack svn p4 archive-remote"
 )
@@ -134,8 +134,8 @@ class GitCall:
 
     @property
     def is_own_repository(self) -> bool:
-        """Whether the call works in the repository of the workspace or of an added folder; the configuration of another
-        one may run programs."""
+        """Whether the call works in the repository of the workspace or of an added folder; another repository's
+        configuration may run programs."""
         place = self.call.place
         for folder in self.call.scope.possible_folders:
             root = place.root_containing(folder)
@@ -158,7 +158,7 @@ class GitCall:
 
     @property
     def may_print_secrets(self) -> bool:
-        """Whether git tracks secrets, and the sandbox does not know all secret files. Where there is none,
+        """Whether git tracks secret files that the sandbox does not hide. Without a sandbox,
         `app.permits.plain_commands` judges that."""
         place = self.call.place
         return (
@@ -200,7 +200,7 @@ def _judge_git_call(call: ProgramCall) -> list[Finding]:
 GIT_VERBS_KEEPING_FILES: Final = frozenset(GIT_READING_VERBS) | word_set(
     "add commit reset stash push fetch pull tag branch update-index"
 )
-"""Verbs that change nothing, or only what is in git's folder, or the files of a commit."""
+"""Git verbs that change no files of the work tree, or only to those of a commit."""
 
 
 def _judge_git_verb(git: GitCall) -> list[Finding]:
@@ -211,7 +211,7 @@ def _judge_git_verb(git: GitCall) -> list[Finding]:
 
 
 def _judge_files_read(git: GitCall, options: OptionRow) -> list[Finding]:
-    """Judges the files outside of the repository's data that a verb reads."""
+    """Judges the files that a git verb reads outside of the repository's data."""
     taken = parse_options(git.words, options)
     named = [
         option.value for option in taken.options if option.value_role == "read" and option.value is not None

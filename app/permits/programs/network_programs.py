@@ -1,4 +1,4 @@
-"""Network commands: that they reach another machine, and which hosts their words name."""
+"""Judges network commands: that they reach another machine, and which hosts their words name."""
 
 import itertools
 import re
@@ -15,7 +15,8 @@ _PORT_BY_SCHEME: Final = {"http": "80", "ftp": "21", "ssh": "22", "git": "9418"}
 
 
 def host_of(text: str) -> str | None:
-    """Extracts `host:port` from a URL or an address; the user ends before the path, as in RFC 3986."""
+    """Returns `host:port` of a URL or an address; None if it is unknown. A user name ends before the path, as in
+    RFC 3986."""
     found = re.match(
         r"(?:([a-z][a-z0-9+.-]*)://)?(?:[^/?#\\@]*@)*(\[[0-9a-f:.]+\]|[^/:?#\\]+)(?::(\d+))?",
         text,
@@ -42,7 +43,7 @@ _FILE_WRITING_OPTIONS: Final = (
     *("o", "output", "O", "output-document", "c", "cookie-jar", "D", "dump-header", "a", "append-output"),
     *("output-file", "stderr", "trace", "trace-ascii"),
 )
-"""Options whose value is a file that is written."""
+"""Options whose value is a file that the program writes."""
 
 
 def _judge_curl_and_wget(call: ProgramCall) -> list[Finding]:
@@ -86,7 +87,7 @@ def _judge_written_autorun_files(call: ProgramCall, known: str = "") -> list[Fin
 
 
 def _judge_downloaded_file(call: ProgramCall, file: Word) -> Finding:
-    """Judges writing what was fetched; in the workspace it is part of the network command."""
+    """Judges writing a downloaded file; in the workspace that is part of the network command."""
     if file.text == "-":
         return SAFE_FINDING
     found = call.ground.judge_write(file)
@@ -99,8 +100,8 @@ _SSH_OPTIONS: Final = "B= b= c= D= E= e= F= I= i= J= L= l= m= O= o= p= P= Q= R= 
 
 
 def _judge_ssh(call: ProgramCall) -> list[Finding]:
-    """Judges the options of `ssh` and `sftp`, which may also stand behind the host; other words are meant there. The
-    key of `-i` is used and not shown."""
+    """Judges `ssh` and `sftp` by their options, which may also follow the host; other words are a remote command.
+    The key file of `-i` is used and not shown."""
     call.is_read_whole = True
     known = parse_option_row(f"{_SSH_OPTIONS} {'X= s=' if call.name == 'sftp' else 'X s'}")
     taken = parse_options(call.words, known, stops_early=True)
@@ -166,7 +167,7 @@ def _judge_pip(call: ProgramCall) -> list[Finding]:
 
 
 def _judge_package_manager(verbs: str, *, bare: bool = False) -> JudgeProgram:
-    """Makes a judge for a package manager: these verbs use the network."""
+    """Returns a judge for a package manager that uses the network for these verbs."""
     return judge_by_verb(verbs, "uses the network", network_finding, bare=bare)
 
 

@@ -25,7 +25,7 @@ class ParsedOptions(NamedTuple):
     options: list[Option]
     operands: list[Word]
     are_all_known: bool
-    """Whether every option is known and no word that is only known at run time may be an option."""
+    """Whether every option is known and no word whose value is unknown may be an option."""
 
     def has_option(self, *names: str) -> bool:
         return any(option.name in names for option in self.options)
@@ -35,7 +35,7 @@ class ParsedOptions(NamedTuple):
 
 
 class OptionRow(NamedTuple):
-    """The known short and long options of a program: whether each takes a value, and the role of the value."""
+    """The known short and long options of a program, each with whether it takes a value, and the role of the value."""
 
     short_options: dict[str, tuple[bool, str]]
     long_options: dict[str, tuple[bool, str]]
@@ -58,7 +58,8 @@ def parse_option_row(text: str) -> OptionRow:
 def parse_options(
     words: Sequence[Word], known: OptionRow, *, stops_early: bool = False, has_bundles: bool = True
 ) -> ParsedOptions:
-    """Separates options from operands; `stops_early`: the first operand ends the options (wrapper programs)."""
+    """Separates the options of a call from its operands. `stops_early`: the first operand ends the options, as in
+    programs that start another one."""
     options: list[Option] = []
     operands: list[Word] = []
     is_certain, index = True, 0
@@ -96,7 +97,7 @@ def parse_options(
 def _parse_long_option(
     word: Word, text: str, known: OptionRow, following: Sequence[Word], options: list[Option]
 ) -> tuple[int, bool]:
-    """Parses a long option; returns how many following words it uses, and whether it is known."""
+    """Parses a long option; returns how many following words its value takes, and whether the option is known."""
     name, equals, value = text.partition("=")
     full = name
     if name not in known.long_options:

@@ -19,7 +19,7 @@ _URL_PATH_CHARACTER: Final = r"[A-Za-z0-9._~%!$&'()*+,;=:@/-]"
 _HTTP_URL_PATTERN: Final = re.compile(
     rf"(?:https?://{_HOST_PATTERN}|localhost|127\.0\.0\.1)(?::\d+)?(?:/{_URL_PATH_CHARACTER}*)?(?:\?(?:{_URL_PATH_CHARACTER}|\?)*)?"
 )
-"""Without user, fragment and curl's patterns; only this machine's names stand without a scheme."""
+"""Matches URLs without user, fragment and curl's own patterns; without a scheme only names of this machine."""
 _GIT_REPOSITORY_URL_PATTERN: Final = re.compile(
     rf"(?:https?|git|ssh)://{_USER_PREFIX_PATTERN}{_HOST_PATTERN}(?::\d+)?/[A-Za-z0-9._~+/-]+|(?!\w+://){_USER_PREFIX_PATTERN}[A-Za-z0-9][A-Za-z0-9._-]*:[A-Za-z0-9~/][A-Za-z0-9._~+/-]*"
 )
@@ -30,16 +30,17 @@ _SCP_REMOTE_PATH_PATTERN: Final = re.compile(
 )
 _SCP_LOCAL_PATH_PATTERN: Final = re.compile(r"[^:\[\]*?-][^:\[\]*?]*")
 _CLONE_FOLDER_PATTERN: Final = re.compile(r"(?:/|\./)?(?!(?:.*/)?\.{1,2}(?:/|\Z))[A-Za-z0-9._/+@-]+")
-"""Where a repository is cloned to; a folder whose content runs later is judged apart."""
+"""Matches a plain folder name to clone a repository into; whether its content would run later is judged separately."""
 _USER_NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9._-]+")
 _PIP_PACKAGE_PATTERN: Final = re.compile(
     r"(?!.*\.(?:zip|whl|t?gz|tar|t?bz2?|t?xz|t?lz|lzma|z)$)[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9,._-]+\])?"
     r"(?:[=~!<>]=?[A-Za-z0-9.*]+(?:,[=~!<>]=?[A-Za-z0-9.*]+)*)?",
     re.IGNORECASE,
 )
-"""No file, folder, address or repository: these may hold code of this machine, or lead to another host."""
+"""Matches the name of a package, and no file, folder, address or repository: these may contain code of this
+machine, or lead to another host."""
 _CURL_WRITE_OUT_FORMAT: Final = re.compile(r"(?:[^%@]|%\{[a-z_]+\})*")
-"""curl's `-w` can read a file with `@`, and write one with `%output{…}`."""
+"""Matches a format of curl's `-w` that reads no file (`@`) and writes none (`%output{…}`)."""
 
 _PLAIN_CURL_OPTIONS: Final = parse_option_row(
     "s S f i I v G N g 4 6 O o= d= H= X= A= m= w= silent show-error fail fail-with-body include head verbose get "
@@ -65,7 +66,7 @@ _PLAIN_GIT_OPTIONS_BY_VERB: Final[dict[str, OptionRow]] = {
 
 
 def is_plain_request(call: ProgramCall) -> bool:
-    """Whether the call only reaches the hosts that it names; which files it writes is judged apart."""
+    """Returns whether the call reaches only the hosts that it names; which files it writes is judged separately."""
     judge = _PLAIN_REQUEST_TESTS.get(call.name)
     return (
         judge is not None
@@ -75,7 +76,7 @@ def is_plain_request(call: ProgramCall) -> bool:
 
 
 def downloaded_names(call: ProgramCall, taken: ParsedOptions) -> list[str]:
-    """The files that `curl -O` and `wget` name after the addresses that they fetch."""
+    """Returns the files that `curl -O` and `wget` write, which are named after the addresses that they fetch."""
     is_curl = call.name == "curl"
     if is_curl and not taken.has_option("O", "remote-name", "remote-name-all"):
         return []
@@ -101,7 +102,7 @@ def _operands_if_all_options_known(
 
 
 def _sends_outside_files(call: ProgramCall, files: Sequence[str]) -> bool:
-    """Whether one of the files that go to a host may be outside of the workspace, or what comes on standard input."""
+    """Returns whether a file that is sent to a host may be outside of the workspace, or standard input may be."""
     return any(
         not call.is_input_of_workspace if file == "-" else call.ground.may_be_outside_roots(Word(file))
         for file in files
@@ -109,7 +110,7 @@ def _sends_outside_files(call: ProgramCall, files: Sequence[str]) -> bool:
 
 
 def _has_plain_login(taken: ParsedOptions) -> bool:
-    """Whether the login that `ssh` or `scp` gets is only a name."""
+    """Returns whether the login that `ssh` or `scp` gets is only a name."""
     return all(_USER_NAME_PATTERN.fullmatch(value.text) for value in taken.option_values("l"))
 
 
@@ -118,7 +119,8 @@ def _do_all_match(form: re.Pattern[str], texts: Sequence[str]) -> bool:
 
 
 def _is_plain_curl(call: ProgramCall) -> bool:
-    """Without `-L`: a redirect leads to a host that the server chooses."""
+    """Returns whether a `curl` call is a plain request: without `-L`, because a redirect leads to a host that the
+    server chooses."""
     found = _operands_if_all_options_known(call, _PLAIN_CURL_OPTIONS)
     if found is None:
         return False
@@ -138,7 +140,8 @@ def _is_plain_curl(call: ProgramCall) -> bool:
 
 
 def _is_plain_wget(call: ProgramCall) -> bool:
-    """Only with `--max-redirect=0`: it follows redirects by default."""
+    """Returns whether a `wget` call is a plain request: only with `--max-redirect=0`, because it follows redirects
+    by default."""
     found = _operands_if_all_options_known(call, _PLAIN_WGET_OPTIONS)
     if found is None:
         return False
@@ -148,7 +151,8 @@ def _is_plain_wget(call: ProgramCall) -> bool:
 
 
 def _is_plain_ssh(call: ProgramCall) -> bool:
-    """A destination, and a command that runs there; options may also stand behind the destination."""
+    """Returns whether an `ssh` call is a plain request: a destination and a command that runs there; options may
+    also follow the destination."""
     found = _operands_if_all_options_known(call, _PLAIN_SSH_OPTIONS, stops_early=True)
     if found is None:
         return False
@@ -165,7 +169,8 @@ def _is_plain_ssh(call: ProgramCall) -> bool:
 
 
 def _is_plain_scp(call: ProgramCall) -> bool:
-    """Single files, so that the names that it writes are known."""
+    """Returns whether an `scp` call is a plain request: it copies single files, so that the names that it writes
+    are known."""
     found = _operands_if_all_options_known(call, _PLAIN_SCP_OPTIONS)
     if found is None or len(found[1]) < 2 or not _has_plain_login(found[0]):
         return False
@@ -179,8 +184,8 @@ def _is_plain_scp(call: ProgramCall) -> bool:
 
 
 def _is_plain_git(call: ProgramCall) -> bool:
-    """Only verbs that run no hook of a repository: a hook would see the credentials, and scripts that it calls may have
-    been changed."""
+    """Returns whether a `git` call is a plain request: only verbs that run no hook of a repository, because a hook
+    would see the credentials, and scripts that it calls may have been changed."""
     verb, words = (call.words[0].text, call.words[1:]) if call.words else ("", ())
     known = _PLAIN_GIT_OPTIONS_BY_VERB.get(verb)
     if known is None:

@@ -50,7 +50,7 @@ def _judge_printf(call: ProgramCall) -> list[Finding]:
 
 
 def _printf_output(words: list[str]) -> str | None:
-    """The output of `printf`; None if its format has more than `%s` and line feeds."""
+    """Returns the output of `printf`; None if its format has more than `%s` and line feeds."""
     form, *values = words or [""]
     first, *others = form.replace("\\n", "\n").split("%s")
     if "\\" in "".join((first, *others)) or "%" in "".join((first, *others)):
@@ -335,4 +335,4 @@ SAFE_PROGRAMS: ProgramTable = program_table(
 PROGRAMS_SAFE_FOR_VERSION: Final = word_set(
     "python python2 python3 node ruby perl php gcc g++ cc clang clang++ java javac make cmake git docker bash"
 )
-"""Programs that print their version without reading a project's configuration."""
+"""Programs that are safe when asked for their version, because they then read no configuration of a project."""

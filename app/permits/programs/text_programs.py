@@ -33,7 +33,7 @@ def _judge_sed(call: ProgramCall) -> list[Finding]:
 
 
 _SED_WRITE_COMMAND: Final = re.compile(r"[wW]\s+([^\s;}]+)")
-"""Its command `w`, and that flag of `s`, with the file that they write."""
+"""Matches sed's command `w` and the flag `w` of `s`, with the file that they write."""
 _SED_ADDRESS: Final = r"(?:\d+(?:~\d+)?|\$|/(?:\\.|[^/\\\n])*/I?)"
 _SED_DELIMITED_TEXT: Final = r"(?:\\.|(?!(?P=d))[^\\\n])*"
 _SED_READING_COMMAND: Final = (
@@ -44,7 +44,7 @@ _SED_SCRIPT_STEP: Final = re.compile(rf"(?:{_SED_READING_COMMAND})?\s*(?:[;\n]|\
 
 
 def is_reading_sed_script(text: str) -> bool:
-    """Whether a sed script only prints, deletes and substitutes."""
+    """Returns whether a sed script only prints, deletes and substitutes, as far as it is fully understood."""
     if re.search(r"\[[^\]]*/[^\]]*\]", text):
         return False  # seds disagree on whether a slash in brackets ends an expression
     at = 0

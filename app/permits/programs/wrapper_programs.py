@@ -1,4 +1,4 @@
-"""Programs that start another program, shells, and builtins that evaluate their words."""
+"""Judges programs that start another program, shells, and builtins that evaluate their words."""
 
 import re
 import shlex
@@ -22,7 +22,7 @@ _COMPUTED_COMMAND_FINDING: Final = contained_finding("computes the command that 
 
 
 def _wrapper_judge(options: str, *, operands: int = 0, also: Finding | None = None) -> JudgeProgram:
-    """Makes a judge for a program with these options and operands, followed by the command that it runs."""
+    """Returns a judge for a program that takes these options and operands, and then the command that it runs."""
 
     def judge(call: ProgramCall) -> list[Finding]:
         taken = parse_options(call.words, parse_option_row(options), stops_early=True)

@@ -1,4 +1,5 @@
-"""Judges branches and loops of a script: which commands may run, may run again, and what is known after them."""
+"""Judges branches and loops of a script: which commands may run, which may run again, and which values are known
+after them."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from app.permits.shell.statements import Statements
 
 _MAX_JUDGED_LOOPS = 24
-"""Words of a `for` loop that are judged one by one."""
+"""The maximum number of words of a `for` loop for which the body is judged one by one."""
 SKIPPED_NODE_TYPES = word_set(
     "; ;; comment then do done fi { } ( ) if else elif while until esac ! && || ;& ;;&"
 ) | {"\n"}
@@ -82,7 +83,8 @@ class ControlFlow:
         return None
 
     def judge_loop(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
-        """Judges a loop body twice, the second time from what the first turn left; a loop may also run zero times."""
+        """Judges a loop body twice, the second time with the state that the first turn left, because a loop may run
+        zero times or many."""
         if node.type == "c_style_for_statement":
             self._statements.judge_arithmetic(node)
         body = [

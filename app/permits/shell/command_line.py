@@ -22,7 +22,7 @@ from app.permits.shell_words import UNKNOWN_MARK, Word
 from app.permits.verdicts import RISK_SEVERITY, CallPart, Judgement, Removal, Risk, verdict_of
 
 MAX_COMMAND_BYTES = 200_000
-"""Only this much of a longer command line is judged; the rest makes it at least contained."""
+"""The maximum number of bytes of a command line that are judged; a longer line is at least contained."""
 MAX_ANALYSIS_STEPS = 12_000
 MAX_WRAPPER_DEPTH = 3
 _MAX_NESTING_DEPTH = 60
@@ -36,14 +36,14 @@ _NESTING_CHARACTERS = re.compile(r"\$[({]|[(){}]")
 
 @lru_cache(1)
 def _load_bash_parser() -> Parser:
-    """Loads the parser with the first judgement, since that takes a few dozen milliseconds."""
+    """Loads the bash parser at the first judgement, because that takes a few dozen milliseconds."""
     import tree_sitter_language_pack  # noqa: PLC0415  (a large library; needed at the first command)
 
     return Parser(tree_sitter_language_pack.get_language("bash"))
 
 
 def judge_command(text: str, place: CommandPlace) -> Judgement:
-    """Judges a command line that would run at this place."""
+    """Judges a command line that would run at this place, and returns its parts with their risks."""
     reading = ShellAnalysis(place)
     try:
         return reading.judge_script(text)
@@ -71,14 +71,15 @@ _READING_PARAMETER_EXPANSION = re.compile(
     rb"(?:(?::?[-+?]|%|#|/|\^|,)(?:[\w ./:@%+,=*?#^-]|\$\w+)*|:\s?-?\d+(?::-?\d+)?)?)\}"
 )
 _LINE_CONTINUATION_IN_WORD = re.compile(rb"(?:\A|[^ \t]|\\[ \t])\\\n")
-"""A line continuation in the middle of a word: bash joins the lines before it looks for expansions and comments."""
+"""Matches a line continuation in the middle of a word; bash joins the lines before it looks for expansions and
+comments."""
 _WORD_START = re.compile(rb"(?:\A|(?<!\\)[ \t\n])\Z")
 _COMMAND_SUBSTITUTION_START = re.compile(rb"(?<!\\)(?:\\\\)*(?:`|\$\(|\$\[|[<>]\()")
 
 
 def _is_parsed_as_bash_does(root: Node, source: bytes) -> bool:
-    """Whether the parse agrees with bash: each comment starts where a word could start, no command hides in
-    plain text, and each `${…}` only reads a variable, without assignment, arithmetic, indirection or quotes."""
+    """Returns whether the parse agrees with bash: each comment starts where a word could start, plain text contains
+    no command, and each `${…}` only reads a variable, without assignment, arithmetic, indirection or quotes."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -109,7 +110,7 @@ def _is_heredoc_quoted(heredoc: Node, source: bytes) -> bool:
 
 
 class ShellAnalysis:
-    """One judgement of a command line: the parts found so far, and the remaining work budget."""
+    """The judgement of one command line: the parts found so far, and the remaining number of steps."""
 
     def __init__(self, place: CommandPlace) -> None:
         self.place = place
@@ -118,11 +119,13 @@ class ShellAnalysis:
         self.unwrapped = 0
         self.depth = 0
         self.is_input_of_workspace = True
-        """What `PipedInput.is_of_workspace` says of the input that the command being judged inherits or is given."""
+        """Whether the input of the command being judged, inherited or piped, is such as
+        `PipedInput.is_of_workspace` describes."""
         self.feeding_depth = 0
-        """Whether the output of the command being judged is another one's input."""
+        """The number of enclosing commands whose input is the output of the command being judged; 0 if no command
+        reads it."""
         self.outside_sources = 0
-        """Number of parts whose output may show more than the line and files of the workspace."""
+        """The number of parts whose output may show more than text of the line and files of the workspace."""
         self._strictest_risks: list[Risk] = ["safe"]
         self._unplain: str | None = None
 
@@ -145,11 +148,12 @@ class ShellAnalysis:
 
     @property
     def needs_plain_commands(self) -> bool:
-        """Whether only plain commands may stay `safe`, and the line is not contained in any case."""
+        """Whether only plain commands may stay `safe`, because no sandbox limits the line and it is not contained
+        for another reason."""
         return not self.place.has_sandbox and self._unplain is None
 
     def add_script_parts(self, text: str, scope: ShellScope, feed: PipedInput | None = None) -> None:
-        """Adds the parts of a script."""
+        """Judges a script and adds its parts."""
         if _CONFUSING_CHARACTERS.search(text):
             text = _CONFUSING_CHARACTERS.sub("\ufffd", text)
             self.add_doubtful(text, "contains misleading characters")
@@ -177,7 +181,7 @@ class ShellAnalysis:
         Statements(self, source).judge_sequence(root.children, scope, feed)
 
     def spend_step(self) -> bool:
-        """Uses one step of the work budget; False when it is used up."""
+        """Uses up one step of the limit on work; returns False when none is left."""
         self.steps -= 1
         if self.steps == 0:
             self.add_doubtful("…", "is too long to judge")
@@ -195,7 +199,7 @@ class ShellAnalysis:
         is_plain_request: bool = False,
         shows_only_workspace: bool = False,
     ) -> None:
-        """Adds a part with its strictest finding."""
+        """Adds a part with the strictest of its findings."""
         self.outside_sources += not shows_only_workspace
         found = worst_finding(findings)
         if found.risk == "safe" and self._unplain is not None:
@@ -220,7 +224,7 @@ class ShellAnalysis:
 
     @contextmanager
     def strictest_risk(self) -> Iterator[Callable[[], Risk]]:
-        """Yields a function that returns the strictest risk among the parts added inside the `with` block."""
+        """Yields a function that returns the highest risk among the parts added inside the `with` block."""
         self._strictest_risks.append("safe")
         own: list[Risk] = ["safe"]
         try:

@@ -36,7 +36,7 @@ _COUNTER_VARIABLES = frozenset("?#$!")
 _ARITHMETIC_NODES = word_set("$(( )) ( ) + - * / % ** < > <= >= == != && || ! ~ ^ & | << >> ? : number")
 
 JudgeSubstitution = Callable[[Node], PipedInput]
-"""Judges a command substitution and returns its output, as far as it is known."""
+"""A function that judges a command substitution and returns its output, as far as it is known."""
 
 
 class Expansions(msgspec.Struct, frozen=True):
@@ -52,7 +52,7 @@ class Expansions(msgspec.Struct, frozen=True):
         return self._source_between(node.start_byte, node.end_byte)
 
     def _source_between(self, start: int, end: int) -> str:
-        """The source between two bytes; the parser can cut it in the middle of a character."""
+        """Returns the source text between two byte positions, which may cut a character."""
         piece = self.source[start:end]
         try:
             return piece.decode()
@@ -110,7 +110,7 @@ class Expansions(msgspec.Struct, frozen=True):
         return self._expand_tilde(text, scope)
 
     def _expand_tilde(self, text: str, scope: ShellScope) -> str:
-        """Expands an unquoted `~` at the start of a word; a quoted one carries a mark."""
+        """Expands an unquoted `~` at the start of a word; in a quoted one, the character is marked."""
         if text.startswith("\ue014"):
             return text.replace("\ue014", "")
         if text.startswith("~"):
@@ -307,11 +307,11 @@ class Expansions(msgspec.Struct, frozen=True):
         return feed.text.rstrip("\n") if feed.text is not None else UNKNOWN_MARK
 
     def judge_substitutions_within(self, node: Node) -> None:
-        """Judges all command substitutions inside a node."""
+        """Judges all command substitutions inside a node of the parsed command."""
         self.judge_substitutions_and_reads(node, None)
 
     def judge_substitutions_and_reads(self, node: Node, scope: ShellScope | None) -> None:
-        """Judges all command substitutions inside a node; with a scope also how variables are read there."""
+        """Judges all command substitutions inside a node and, with a scope, how variables are read there."""
         waiting = list(reversed(node.children))
         while waiting:
             child = waiting.pop()

@@ -59,7 +59,8 @@ class Redirections:
         return findings, feed
 
     def _judge_file(self, node: Node, scope: ShellScope) -> tuple[list[Finding], PipedInput | None]:
-        """Judges a redirection to or from a file; returns the findings, and what is read, if no file is written."""
+        """Judges a redirection to or from a file; returns the findings, and a description of the input that the
+        command gets; None for the input if a file is written."""
         expansions = self._expansions
         operator = next((one.type for one in node.children if one.type[0] in "<>&"), ">")
         ground = self._reading.path_effects(scope)
@@ -109,7 +110,7 @@ class Redirections:
         return PipedInput(None if UNKNOWN_MARK in text else text, (Word(text),), is_of_workspace=is_known)
 
     def _document_text(self, node: Node, scope: ShellScope) -> str | None:
-        """The text of a here-document; None if part of it is only known at run time."""
+        """Returns the text of a here-document; None if part of it is only known at run time."""
         start = next((child for child in node.children if child.type == "heredoc_start"), None)
         body = next((child for child in node.children if child.type == "heredoc_body"), None)
         if start is None or not self._heredoc_end_matches_bash(node, start):
@@ -130,7 +131,8 @@ class Redirections:
         return None if has_more or "\\" in text or "$" in text or "`" in text else text
 
     def _heredoc_end_matches_bash(self, node: Node, start: Node) -> bool:
-        """Whether bash ends the here-document at the same line; the parser also accepts blanks around the delimiter."""
+        """Returns whether bash ends the here-document at the same line as the parser, which also accepts blanks
+        around the delimiter."""
         delimiter = _HEREDOC_DELIMITER.fullmatch(self._expansions.node_text(start))
         end = next((child for child in node.children if child.type == "heredoc_end"), None)
         if delimiter is None or end is None:
@@ -146,7 +148,7 @@ class Redirections:
     def judge_rest_of_heredoc_line(
         self, nodes: Sequence[Node], scope: ShellScope, said: PipedInput | None
     ) -> None:
-        """Judges what follows `<<EOF` on its line: the rest of a pipeline or list."""
+        """Judges the commands that follow `<<EOF` on its line: the rest of a pipeline or list."""
         for node in nodes:
             for child in node.children if node.type == "heredoc_redirect" else ():
                 if child.type == "pipeline":

@@ -1,4 +1,4 @@
-"""Judges a simple command: its assignments, its program, and what the program does with its words."""
+"""Judges a simple command: its assignments, its program, and the effect of the program's arguments."""
 
 import posixpath
 import re
@@ -38,7 +38,7 @@ JUDGED_PROGRAMS = {
     **FILE_PROGRAMS,
     **WRAPPER_PROGRAMS,
 }
-"""The judges of the programs that are not always contained."""
+"""The judges of all programs that have one; calls of other programs are contained."""
 _MAX_WORDS = 50
 _PROGRAM_NAME_PATTERN = re.compile(r"[A-Za-z0-9_./+:@\[%-]+")
 _SYSTEM_PROGRAM_FOLDERS = frozenset(
@@ -46,15 +46,15 @@ _SYSTEM_PROGRAM_FOLDERS = frozenset(
 )
 _DECLARING_BUILTINS = word_set("export declare typeset local readonly")
 _PROGRAMS_WITH_OWN_SECRET_JUDGE = word_set("git rg fd")
-"""Programs whose own judges deal with secret files, or that only list names."""
+"""Programs whose own judges treat secret files, or that only list names."""
 _OUTPUT_FILE_OPTION = re.compile(
     r"-[A-Za-z]*[oOCd]|-f(?:print|ls).*|--(?:o|(?:ou|dir|dest|target|log|save|write).*)"
 )
-"""Options whose value is, for most programs that have them, a file or folder of output."""
+"""Matches options whose value is, for most programs that have them, a file or folder of output."""
 
 
 class SimpleCommand(NamedTuple):
-    """A simple command after expansion."""
+    """A simple command after expansion: its words, variables, input and redirections."""
 
     text: str
     words: Sequence[Word]
@@ -63,11 +63,11 @@ class SimpleCommand(NamedTuple):
     redirection_findings: Sequence[Finding] = ()
     assigned_variables: tuple[tuple[str, str], ...] = ()
     is_wrapped: bool = False
-    """Whether a wrapper (`command`, `env`, `xargs`) starts it; most wrappers know no aliases and functions."""
+    """Whether a wrapper (`command`, `env`, `xargs`) starts the command; most wrappers know no aliases and functions."""
 
 
 def judge_simple_command(reading: "ShellAnalysis", simple: SimpleCommand) -> PipedInput | None:
-    """Adds the parts of a simple command; returns its output as far as it is known."""
+    """Judges a simple command and adds its parts; returns its output as far as it is known."""
     if not reading.spend_step():
         return None
     findings = [*simple.redirection_findings]
@@ -157,7 +157,8 @@ def _judge_program(
 
 
 def _shows_only_workspace(reading: "ShellAnalysis", call: ProgramCall, simple: SimpleCommand) -> bool:
-    """Whether the output, which another command reads, surely shows only its words and files of the workspace."""
+    """Returns whether the output, which another command reads, certainly contains only the command's words and
+    files of the workspace."""
     return (
         reading.feeding_depth > 0
         and call.is_input_of_workspace
@@ -172,7 +173,7 @@ def _shows_only_workspace(reading: "ShellAnalysis", call: ProgramCall, simple: S
 def _judge_unplain_command(
     reading: "ShellAnalysis", call: ProgramCall, simple: SimpleCommand
 ) -> list[Finding]:
-    """Finds what makes a command that seems to read unsafe without a sandbox."""
+    """Returns findings on what makes a command that seems to read unsafe without a sandbox."""
     if reading.unwrapped:
         return [contained_finding("another command starts it, and there is no sandbox")]
     why = unplain_command_reason(simple.words, call.ground)
@@ -198,16 +199,16 @@ def _judge_call(call: ProgramCall, short: str | None) -> list[Finding]:
 
 
 _OPENSSL_OUTPUT_OPTIONS = word_set("-out -keyout")
-"""Options whose value is a file that is written."""
+"""Options of openssl whose value is a file that is written."""
 _PATH_SEPARATORS_IN_WORD = re.compile(r"[@=,;{}<]|:(?!//)")
-"""Characters that end what stands before a path in a word: `NAME=@FILE`, `{a,FILE}`, `FILE:FILE`."""
+"""Matches characters after which a path may begin inside a word: `NAME=@FILE`, `{a,FILE}`, `FILE:FILE`."""
 _AT_SIGN = re.compile("@")
 _WHITE_SPACE = re.compile(r"\s")
 _SHORT_OPTIONS = re.compile(r"-[A-Za-z]+")
 
 
 def _paths_in_word(word: Word, home: str) -> Iterator[Word]:
-    """Yields the paths that a word may name: itself, its pieces, and what may be the value of a short option."""
+    """Yields the paths that a word may name: the word itself, its pieces, and possible values of short options."""
     options = _SHORT_OPTIONS.match(word.text)
     values = (word.text[start:] for start in range(2, options.end() + 1)) if options else ()
     before = (
@@ -223,8 +224,8 @@ def _paths_in_word(word: Word, home: str) -> Iterator[Word]:
 
 
 def _judge_named_files(call: ProgramCall) -> list[Finding]:
-    """Finds secret files, and files that run later, among the words of a contained command: only a sandbox would hide
-    and protect them."""
+    """Returns findings on secret files and files that run later among the words of a contained command, which only
+    a sandbox would hide and protect."""
     found: list[Finding] = []
     is_list = False
     for before, word in zip((call.name, *(one.text for one in call.words)), call.words, strict=False):
@@ -245,8 +246,8 @@ def _judge_named_files(call: ProgramCall) -> list[Finding]:
 
 
 def _may_be_written(call: ProgramCall, option: str, word: Word) -> bool:
-    """Whether a word of a contained command may be a file of output; a sandbox would keep the command from writing
-    files that run later."""
+    """Returns whether a word of a contained command may be a file of output; only a sandbox would keep the command
+    from writing files that run later."""
     name, is_assigned, _ = word.text.partition("=")
     if word.text.startswith("-"):
         return not name.startswith("--") or bool(is_assigned and _OUTPUT_FILE_OPTION.fullmatch(name))
@@ -260,7 +261,7 @@ def _does_write_operands(call: ProgramCall) -> bool:
 
 
 def _system_program_name(text: str) -> str | None:
-    """The program's name if it is a system program; None for a path to another file."""
+    """Returns the program's name if it is a system program; None for a path to another file."""
     text = text.removesuffix(".exe")
     if "/" not in text:
         return text

@@ -24,7 +24,7 @@ _SEQUENCE_NODE_TYPES = frozenset(
 _NUMERIC_OPERAND = re.compile(r"-?\d+|\$\{#\w+(?:\[@\])?\}|\$[#?]")
 _NUMBER_COMPARISONS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _VARIABLE_TEST_OPERATORS = frozenset({"-v", "-R"})
-"""Tests that take a variable's name: a subscript in it runs as code."""
+"""Operators of tests that take a variable's name, in which a subscript would run as code."""
 
 
 class Statements:
@@ -49,7 +49,7 @@ class Statements:
     def judge_sequence(
         self, nodes: Sequence[Node], scope: ShellScope, feed: PipedInput | None
     ) -> PipedInput | None:
-        """Judges statements in order; the output is that of the last one."""
+        """Judges statements in order and returns the output of the last one."""
         said: PipedInput | None = None
         for place, node in enumerate(nodes):
             kind = node.type
@@ -87,7 +87,7 @@ class Statements:
             reading.is_input_of_workspace = inherited
 
     def judge_substitution(self, node: Node) -> PipedInput:
-        """Judges a command substitution, which runs in a subshell."""
+        """Judges a command substitution, which runs in a subshell, and returns its output."""
         reading = self._reading
         assert self._current is not None
         if reading.depth > 40:
@@ -234,7 +234,7 @@ class Statements:
     # Definitions and variables
 
     def _judge_function(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
-        """Judges a function definition: the line is contained, the body is judged once for forbidden commands."""
+        """Judges a function definition: the line is contained, and the body is judged once for forbidden commands."""
         name_node, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name_node is None or body is None:
             return None
@@ -254,7 +254,7 @@ class Statements:
         return None
 
     def _assigned_value(self, node: Node, scope: ShellScope) -> tuple[str, str]:
-        """Name and value of an assignment, before it takes effect."""
+        """Returns the name and value of an assignment, before it takes effect."""
         name_node, value_node = node.child_by_field_name("name"), node.child_by_field_name("value")
         name = self.node_text(name_node) if name_node is not None else "_"
         value = "" if value_node is None else self.expansions.expand_assigned_value(value_node, scope)
@@ -346,7 +346,7 @@ _NODE_JUDGES: dict[str, Callable[[Statements, Node, ShellScope, PipedInput | Non
 
 
 def _chained_commands(node: Node) -> list[tuple[str, Node]] | None:
-    """The commands of `a && b || c`, each with the operator before it; None if the node is incomplete."""
+    """Returns the commands of `a && b || c`, each with the operator before it; None if the node is incomplete."""
     links: list[tuple[str, Node]] = []
     while node.type == "list":
         children = [child for child in node.children if child.type != "comment"]
@@ -358,7 +358,7 @@ def _chained_commands(node: Node) -> list[tuple[str, Node]] | None:
 
 
 def _node_and_descendants(node: Node) -> list[Node]:
-    """The node and all its descendants."""
+    """Yields the node and all its descendants."""
     found, waiting = [], [node]
     while waiting:
         one = waiting.pop()
@@ -368,7 +368,7 @@ def _node_and_descendants(node: Node) -> list[Node]:
 
 
 def _text_without_heredocs(text: str, redirects: Sequence[Node]) -> str:
-    """The command without the text of its here-documents."""
+    """Returns the text of the command without its here-documents."""
     if any(redirect.type == "heredoc_redirect" for redirect in redirects):
         return text.split("\n", 1)[0]
     return text

@@ -1,7 +1,8 @@
 """Finds and reads rules for the agent: bayou's own and those for Cursor, Windsurf and Cline.
 
-Sorts them into buckets: always in the prompt, in the rulebook that the model reads on demand
-(`rule://name`), or conditional, matched against the stream by `rule_watch`."""
+Sorts them by when they apply: always in the prompt, in the rulebook that the model reads on demand (`rule://name`),
+or conditionally, when `rule_watch` finds a match in the stream.
+"""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ from tools.files.existence import is_dir, is_file
 
 RuleSource = Literal["native", "cursor", "windsurf", "cline"]
 RULE_SOURCES: tuple[RuleSource, ...] = ("native", "cursor", "windsurf", "cline")
-"""Sources in order of precedence: of several rules with one name, the first found is used."""
+"""The sources of rules in order of precedence: of several rules with one name, the first found is used."""
 RuleActivation = Literal["conditional", "always", "rulebook", "unreachable"]
 InterruptMode = Literal["never", "prose-only", "tool-only", "always"]
 _INTERRUPT_MODES = ("never", "prose-only", "tool-only", "always")
@@ -32,12 +33,12 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
     source: RuleSource
     content: str
-    """The text after the frontmatter."""
+    """The text of the rule after the frontmatter."""
     description: str = ""
     globs: tuple[str, ...] = ()
     always_apply: bool = False
     conditions: tuple[str, ...] = ()
-    """Valid regular expressions."""
+    """The regular expressions of the rule's conditions, all valid."""
     scopes: tuple[RuleScope, ...] = ()
     """The parts of a stream in which the conditions are searched."""
     interrupt_mode: InterruptMode = "always"
@@ -52,7 +53,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnknownRule(UserError):
-    """No rule has that name. The message lists the existing rules."""
+    """Raised if no rule has that name. The message lists the existing rules."""
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):

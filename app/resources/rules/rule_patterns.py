@@ -11,18 +11,18 @@ from app.values.user_errors import UserError
 from tools.patterns import late
 
 SEARCH_TIMEOUT = 0.05
-"""Seconds for one search. Text arrives in many pieces per second."""
+"""The maximum time of one search in seconds. Text arrives in many pieces per second."""
 _MAX_PATTERN_CHARS = 1000
 _MAX_REPEATS = 10_000
 _REPEAT_COUNTS = late(r"\{\s*(\d*)\s*(?:,\s*(\d*)\s*)?\}")
 
 
 class PatternTooSlow(Exception):
-    """The time limit passed before a match was found."""
+    """Raised if the time limit passed before a match was found."""
 
 
 class RegexEngineMissing(UserError):
-    """The `regex` library, which conditions need, is not installed."""
+    """Raised if the `regex` library, which conditions need, is not installed."""
 
 
 def condition_fault(text: str) -> str:

@@ -19,9 +19,9 @@ class RuleScope(msgspec.Struct, frozen=True, kw_only=True):
 
     part: StreamPart
     tool: str = ""
-    """The tool's name; empty means any tool."""
+    """The name of the tool; empty means any tool."""
     glob: str = ""
-    """Restricts the scope to calls with a matching path; empty means any call."""
+    """A glob that restricts the scope to calls with a matching path; empty means any call."""
 
     def covers(self, part: StreamPart, tool: str, path: str) -> bool:
         if self.part != part or (self.tool and self.tool != tool):

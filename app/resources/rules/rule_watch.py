@@ -30,14 +30,14 @@ from app.values.stream import (
 from tools.patterns import late
 
 _LOOKBACK_CHARS = 4000
-"""How far before new text a match may begin. Searching the whole answer for each piece would have
-quadratic cost."""
+"""The number of characters before new text in which a match may begin. Searching the whole answer for each piece
+would have quadratic cost."""
 
 
 _MAX_SEARCH_SECONDS = 5.0
-"""The total search time of a rule in one session."""
+"""The maximum total search time of a rule in one session, in seconds."""
 _PATH_SEARCH_CHARS = 20_000
-"""The path is searched only in this many characters at the beginning of a call's arguments."""
+"""The number of characters at the beginning of a call's arguments in which the path is searched."""
 _PATH_ARGUMENT = late(r'"(?:path|file_path|filePath)"\s*:\s*"((?:[^"\\]|\\.)*)"')
 
 
@@ -47,7 +47,7 @@ class RuleViolation(msgspec.Struct, frozen=True, kw_only=True):
     rule: Rule
     matched: str
     interrupts: bool
-    """False: the call may run, and its result names the rule that it violated."""
+    """Whether the answer is stopped; False: the call may run, and its result names the rule that it violated."""
 
 
 class _StreamedCall:
@@ -79,9 +79,9 @@ class RuleWatch:
         self._last_hit: dict[str, int] = {}
         self._answer = ""
         self._finished: set[str] = set()
-        """Completely searched answers; further events of these may arrive late."""
+        """The answers that have been searched completely; further events of these may arrive late."""
         self._whole: set[int] = set()
-        """Completely searched blocks of the current answer."""
+        """The blocks of the current answer that have been searched completely."""
         self._tails: dict[int, str] = {}
         self._calls: dict[int, _StreamedCall] = {}
 

@@ -27,7 +27,7 @@ from tools.files.watched_files import WatchedFiles
 SettingOrigin = Literal["session", "flags", "project", "global"]
 ORIGIN_PRECEDENCE: tuple[SettingOrigin, ...] = ("session", "flags", "project", "global")
 SettingsListener = Callable[[Settings], None]
-"""Called with the previous settings whenever the settings in force change."""
+"""A function that is called with the previous settings whenever the settings in force change."""
 
 
 _Made = TypeVar("_Made")
@@ -42,14 +42,15 @@ class EffectiveSettings:
         """`flags` are values by name for this run. Raises `SettingRefused` for an invalid value."""
         self.settings = Settings()
         self.project_counts: Callable[[], bool] = lambda: True
-        """Says, before the project's file is read again, whether it is unchanged since the user trusted it."""
+        """A function that says, before the project's file is read again, whether it is unchanged since the user
+        trusted it."""
         self._paths = paths
         self._is_trusted = is_trusted
         given = {name: convert_valid(find_key(name), value) for name, value in (flags or {}).items()}
         self._layers: dict[SettingOrigin, SettingsLayer] = dict.fromkeys(ORIGIN_PRECEDENCE, SettingsLayer())
         self._layers["flags"] = SettingsLayer(values=given)
         self._flaws: dict[SettingOrigin, tuple[SettingsProblem, ...]] = {}
-        """The problems of each file as of its last read."""
+        """The problems of each settings file when it was last read."""
         self.files = WatchedFiles()
         """The files that were read, watched for changes."""
         self._project_file: Path | None = None
@@ -93,11 +94,12 @@ class EffectiveSettings:
         )
 
     def subscribe(self, follower: SettingsListener) -> None:
-        """Adds a follower, for objects that cannot read a setting at each use, such as a widget."""
+        """Adds a listener that is called when settings change, for objects that cannot read a setting at each use,
+        such as a widget."""
         self._followers.append(follower)
 
     def collect_subscriptions(self, make: Callable[[], _Made]) -> tuple[_Made, Callable[[], None]]:
-        """Calls `make` and returns its result, with a function that removes the followers that `make` added."""
+        """Calls `make` and returns its result, with a function that removes the listeners that `make` added."""
         before = len(self._followers)
         made = make()
         added = self._followers[before:]
@@ -209,7 +211,7 @@ class EffectiveSettings:
         return msgspec.structs.replace(problem, text=text)
 
     def _merge_layers(self) -> None:
-        """Merges the layers and calls the followers if the settings have changed."""
+        """Merges the layers, and calls the listeners if the settings have changed."""
         before = self.settings
         settings = self.settings = self._merge_origins(ORIGIN_PRECEDENCE)
         if settings != before:
@@ -250,7 +252,7 @@ class EffectiveSettings:
 def _with_former_values(
     before: SettingsLayer, now: SettingsLayer, problems: tuple[SettingsProblem, ...]
 ) -> SettingsLayer:
-    """Replaces wrong values by those that were read in their place before."""
+    """Replaces invalid values by the values that were read in their place before."""
     wrong = tuple(problem.key for problem in problems if problem.kind == "wrong")
     kept = {
         name: value

@@ -1,8 +1,9 @@
 """All settings as one value, and each setting as a key with its name, type and description.
 
-The groups are defined in `settings_agent` and the modules beside it. `settings_reading` reads a file,
+The groups are defined in `settings_agent` and the modules beside it. `settings_reader` reads a file,
 `effective_settings` decides which value applies, `settings_file` changes a file, `settings_docs` generates the
-documentation."""
+documentation.
+"""
 
 from collections.abc import Mapping
 from functools import cache
@@ -62,7 +63,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 FLAT_GROUPS = frozenset(
     ("model", "interaction", "tools", "sessions", "network", "shell", "resources", "display", "editor")
 )
-"""Groups whose keys are at the top level of the file: `defaultModel`, not `model.defaultModel`."""
+"""Groups of settings whose keys are at the top level of the file: `defaultModel`, not `model.defaultModel`."""
 
 
 GROUP_TITLES: Mapping[str, str] = {
@@ -108,7 +109,7 @@ GROUP_TITLES: Mapping[str, str] = {
 
 
 SettingUnit = Literal["", "ms", "s", "min", "days", "B", "MB", "tokens", "$"]
-"""The unit of a setting's number in the file."""
+"""The unit in which a setting's number is written in the file."""
 _UNIT_BY_SUFFIX: Mapping[str, SettingUnit] = {
     "ms": "ms",
     "seconds": "s",
@@ -120,11 +121,11 @@ _UNIT_BY_SUFFIX: Mapping[str, SettingUnit] = {
     "budgets": "tokens",
     "cost": "$",
 }
-"""Units by the last word of a setting's name, or of its group's."""
+"""The units of settings, by the last word of a setting's name or of its group's."""
 
 
 class SettingRefused(UserError):
-    """A rejected change of a setting. The message gives the reason and the next step."""
+    """Raised if a change of a setting is rejected. The message gives the reason and the next step."""
 
 
 class SettingKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,7 +142,7 @@ class SettingKey(msgspec.Struct, frozen=True, kw_only=True):
     is_global_only: bool = False
     is_merged_list: bool = False
     runs: bool = False
-    """A project's value can run a program or redirect writes, so the trust question lists it first."""
+    """Whether a project's value can run a program or redirect writes, so that the trust question lists it first."""
 
     @property
     def name(self) -> str:

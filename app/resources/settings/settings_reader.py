@@ -37,9 +37,9 @@ class SettingsLayer(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of one origin: a file, the command line or a session."""
 
     values: Mapping[str, Any] = {}
-    """Converted values by name (`bash.autoBackground.thresholdMs`)."""
+    """The converted values by the names of their settings (`bash.autoBackground.thresholdMs`)."""
     extra: Mapping[str, Any] = {}
-    """Unknown top-level keys, which extensions may read."""
+    """The unknown top-level keys of the file with their values, which extensions may read."""
 
 
 def read_layer(
@@ -66,7 +66,7 @@ def read_layer(
 
 
 _KEYS_READ_ELSEWHERE = ("$schema", HOOKS_KEY, HOOKS_OFF_KEY, STATUS_LINE_KEY)
-"""Keys that are no settings; `app.resources.hook_files` reads the hooks."""
+"""Top-level keys of the file that are no settings; `app.resources.hook_files` reads the hooks."""
 
 
 class _FileReader:

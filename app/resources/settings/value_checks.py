@@ -15,7 +15,7 @@ class InvalidPart(msgspec.Struct, frozen=True, kw_only=True):
     """An unusable part of a setting's value: its index and the reason."""
 
     at: int
-    """Its index in the list."""
+    """The index of the unusable part in the list."""
     text: str
 
 

@@ -16,7 +16,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 class TooLargeToCheck(Exception):
-    """The content exceeds a limit, which the message names."""
+    """Raised if the content exceeds a limit, which the message names."""
 
 
 def fingerprint(path: Path, *, is_limited: bool = True) -> str:

@@ -42,7 +42,7 @@ _PATH_SETTINGS = (
 )
 """Settings whose values may contain paths."""
 _MAX_SHOWN_CHARS = 10_000
-"""The largest number of characters of one value that is shown."""
+"""The maximum number of characters of one value that are shown."""
 _CURRENT_FOLDER_PATTERN = late(r"\$\(\s*pwd(?:\s+-\w)?\s*\)|`\s*pwd(?:\s+-\w)?\s*`|~\+(?=/|\s|$)")
 _VARIABLE_PATTERN = late(r"\$(?:\{(?P<braced>[A-Za-z_]\w*)[^}]*\}|(?P<bare>[A-Za-z_]\w*))")
 _GLOB_CHARACTERS = late(r"[*?\[]")
@@ -55,11 +55,11 @@ class ProjectItem(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: ProjectItemKind
     path: str
-    """The path, relative to the project for files in it."""
+    """The path of the item, relative to the project for files in it."""
     detail: str = ""
     fingerprint: str = ""
     exceeded_limit: str = ""
-    """Which limit the item exceeds so that it cannot be checked; empty if it could be read to its end."""
+    """The limit that the item exceeds so that it cannot be checked completely; empty if it exceeds none."""
 
     @property
     def runs_code(self) -> bool:
@@ -105,7 +105,7 @@ class _ItemCollector:
         self._top = paths.top
         self._patterns = 0
         self._known: dict[str, str | TooLargeToCheck] = {}
-        """Fingerprints by resolved path, so that a file with several names is read once."""
+        """Fingerprints by resolved path, cached so that a file with several names is read once."""
 
     def items(self) -> Iterator[ProjectItem]:
         yield from self._extension_items()

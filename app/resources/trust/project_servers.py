@@ -23,7 +23,7 @@ class ProjectServer(msgspec.Struct, frozen=True, kw_only=True):
 
     detail: str
     content: str
-    """The whole entry, for its fingerprint."""
+    """The whole entry of the server, from which its fingerprint is computed."""
     exceeded_limit: str = ""
 
 

@@ -49,10 +49,11 @@ class TrustDecision(msgspec.Struct, frozen=True, kw_only=True):
     is_trusted: bool
     reason: TrustReason
     question: TrustQuestion
-    """The question to ask if `needs_answer`; the question that was answered with yes if `is_trusted`."""
+    """The question about the project's items: the one to ask if `needs_answer`, or the one that was answered with
+    yes if `is_trusted`."""
     needs_answer: bool = False
     covers_future_items: bool = False
-    """The yes was given in advance for all that the project will contain."""
+    """Whether the user trusted the project in advance, for all items that it will contain."""
 
 
 class _StoredAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +62,8 @@ class _StoredAnswer(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path
     trusted: bool
     fingerprint: str | None = None
-    """None: the user wrote the answer into the file, for any content."""
+    """The fingerprint of the items that the answer was given for; None: the user wrote the answer into the file,
+    and it applies to any content."""
     at: str = ""
 
 
@@ -187,8 +189,8 @@ def _nearest_answer(paths: Paths) -> _StoredAnswer | None:
 
 
 def _is_covered(paths: Paths, question: TrustQuestion, saved: _StoredAnswer) -> bool:
-    """Says whether the stored yes still covers this question: its items are unchanged and, for a folder
-    above, include all items of the question."""
+    """Says whether the stored yes still covers this question: its items are unchanged and, for an answer about a
+    folder above, include all items of the question."""
     if question.exceeded_limit:
         return False
     if saved.folder == paths.cwd:

@@ -207,7 +207,8 @@ class _PageContent:
     def articles(self) -> Iterator[str]:
         steps = branch_links(self._log, lambda entry: bool(self._inners.get(id(entry))))
         results: list[Entry] = []
-        """Of one answer, which are shown in the order of its calls, as in the terminal."""
+        """The results of the current answer's calls, collected to be shown in the order of the calls, as in the
+        terminal."""
         for entry in (*self._entries, None):
             if entry is not None and (not self._inners[id(entry)] or is_leaf_mark(entry)):
                 continue
@@ -307,7 +308,7 @@ class _ArticleBodyWriter:
         code: HighlightedCode,
         markdown: HtmlMarkdown,
     ) -> None:
-        """`answered`: the ids of the calls that have a result."""
+        """Creates the writer. `answered` has the ids of the calls that have a result."""
         self._calls = calls
         self._answered = answered
         self._draw = draw

@@ -27,11 +27,12 @@ from tools.results import (
 )
 
 DrawCard = Callable[[ToolCall, ToolResult | None], Card]
-"""Draws the card of a call and its result, if there is one."""
+"""A function that makes the card of a tool call from the call and its result, if there is one."""
 
 MAX_OPEN_LINES = 12
 MAX_OPEN_CHARACTERS = 2_000
-"""Longer results are folded; diffs and failures are open up to `MAX_OPEN_DIFF_CHARACTERS`."""
+"""The maximum length of a result that is shown open, in characters; longer ones are folded. Diffs and failures have
+the limit `MAX_OPEN_DIFF_CHARACTERS`."""
 MAX_OPEN_DIFF_CHARACTERS = 20_000
 
 
@@ -62,13 +63,15 @@ class HtmlCards:
     def __init__(
         self, code: HighlightedCode, markdown: Callable[[str], str], image: Callable[[str, str], str]
     ) -> None:
-        """`markdown` and `image` (type, data) return safe HTML."""
+        """Creates the converter. `markdown` and `image` are functions that return safe HTML, for a text, and for
+        the type and data of an image."""
         self._code = code
         self._markdown = markdown
         self._image = image
 
     def card(self, card: Card, *, note: str = "", is_bad: bool = False) -> str:
-        """Returns the card of a tool call as HTML. `note`: its duration, or that it failed."""
+        """Returns the card of a tool call as HTML. `note` is shown beside the heading: the call's duration, or that
+        it failed."""
         head = (
             f"<b>{escape(remove_controls(card.title))}</b> <span>{escape(remove_controls(card.subject))}</span>"
             f"{_small_text(card.doubt)}{_small_text(card.summary)}{_small_text(note)}"

@@ -26,18 +26,20 @@ HighlightSpan = tuple[int, int, str]
 MERMAID = frozenset(("mermaid", "mmd"))
 _MAX_DIAGRAM_CHARACTERS = 4_000
 _MAX_DIAGRAM_LINES = 80
-"""Larger diagrams stay source text, because drawing takes more than linear time."""
+"""The maximum number of lines of a Mermaid source that is drawn; larger ones stay text, because drawing takes more
+than linear time."""
 _MAX_LINE_CHARACTERS = 5_000
 _MAX_CODE_CHARACTERS = 300_000
 _MAX_COLOURED_CHARACTERS = 2_000_000
-"""Highlighted characters of a page: about five seconds of work."""
+"""The maximum number of characters that are highlighted in one page, about five seconds of work."""
 _MAX_COMPARED_PAIRS = 4_000
-"""Pairs of changed lines of a page that are compared word by word."""
+"""The maximum number of pairs of changed lines in one page that are compared word by word."""
 _MAX_PROSE_CHARACTERS = 200_000
-"""Longer texts are not parsed as Markdown, which would be slow; they are hardly prose."""
+"""The maximum length of a text that is parsed as Markdown, in characters; longer ones would be slow, and are hardly
+prose."""
 _MAX_PROSE_LINE_CHARACTERS = 20_000
 _MAX_ROW_SOURCE_CHARACTERS = 400
-"""More Markdown than this does not fit into a row of the tree."""
+"""The number of characters of Markdown that are parsed for a row of the tree; more do not fit into it."""
 _TEXT_ALIGN_PATTERN = re.compile(r"text-align:\s*(left|right|center)")
 _LANGUAGE_WORD = re.compile(r"[\w+#.-]+")
 _CSS_CLASS_BY_TOKEN = (
@@ -288,7 +290,7 @@ class HtmlMarkdown:
 
 
 def _tick_tasks(tokens: Sequence[Token]) -> None:
-    """Marks the items of Markdown task lists, and draws a box in place of their brackets."""
+    """Draws the items of Markdown task lists with a box, ticked or not, in place of their brackets."""
     for at, token in enumerate(tokens[2:], 2):
         begins = tokens[at - 2].type == "list_item_open" and token.type == "inline"
         if not begins or not token.children:

@@ -9,7 +9,7 @@ from app.sessions.session_log import SessionLog
 from app.values.entries import Entry
 
 RenderRow = Callable[[Entry], str]
-"""Writes an entry as a row of the tree."""
+"""A function that writes an entry as a row of the tree."""
 
 
 def html_attribute(text: str) -> str:
@@ -66,7 +66,8 @@ def _branch_link(words: str, head: str) -> str:
 
 
 def _first_shown(log: SessionLog, entry: Entry, is_shown: Callable[[Entry], bool]) -> str:
-    """Returns the id of the first entry of a branch that the exported page shows, following first children."""
+    """Returns the id of the first entry of a branch that the exported page shows, following first children; empty
+    if it shows none."""
     seen: set[str] = set()
     while entry.id and entry.id not in seen:
         if not is_leaf_mark(entry) and is_shown(entry):

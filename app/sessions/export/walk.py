@@ -34,14 +34,14 @@ from app.values.messages import (
 )
 
 TransformEntry = Callable[[Entry], Entry]
-"""Transforms an entry before it is written."""
+"""A function that changes an entry before it is written, such as by masking secrets."""
 StateEntry = CustomEntry | UsageEntry | ContextEditEntry | LabelEntry | SessionInfoEntry | UnknownEntry
-"""Entries that hold state beside the conversation."""
+"""The kinds of entries that hold state beside the conversation."""
 AnyCustomMessage = CustomMessage | CustomMessageEntry
 SummaryEntry = CompactionEntry | BranchSummaryEntry
 SettingEntry = ModelChangeEntry | ThinkingLevelChangeEntry
 UnsupportedMessage = CompactionSummaryMessage | BranchSummaryMessage | UnknownMessage
-"""Messages that bayou never writes to a session file; other programs may have written them."""
+"""The kinds of messages that bayou never writes to a session file but other programs may have written."""
 
 
 class EntryWriter(Protocol):

@@ -26,14 +26,14 @@ class SessionFileWriter:
         take_in: Callable[[Entry], object],
         tell: Callable[[str], object],
     ) -> None:
-        """`lines` returns all lines of the session; `take_in` receives entries that another program
-        appended; `tell` receives a sentence for the user."""
+        """Creates the writer. `lines` returns all lines of the session. `take_in` is called with entries that
+        another program appended. `tell` is called with a sentence for the user."""
         self.path = path
         """The path of the file, which may not exist yet."""
         self.is_read_only = is_read_only
         self.is_stored = file is not None or is_read_only
         self.unwritten: SessionWriteError | None = None
-        """The error because of which the last entries are in memory only."""
+        """The error because of which the last entries are only in memory; None if all are in the file."""
         self._file = file
         self._sync = sync
         self._needs_feed = needs_feed

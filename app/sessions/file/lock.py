@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _LOCK_OFFSET = 1 << 62
-"""The locked byte on Windows, far beyond the content, because a lock there also blocks readers of its
-range."""
+"""The offset of the locked byte on Windows. It is far beyond the content, because a lock there also blocks readers
+of its range."""
 
 
 def try_lock(descriptor: int) -> bool:
-    """Locks a session file. False: another process, or other code in this process, holds the lock."""
+    """Locks a session file; returns False if another process, or other code in this process, holds the lock."""
     if sys.platform == "win32":
         return _try_lock_windows(descriptor)
     import fcntl  # noqa: PLC0415  (exists on this platform only)
@@ -42,7 +42,8 @@ def _try_lock_windows(descriptor: int) -> bool:
 
 
 def lock_holder(descriptor: int) -> int | None:
-    """Returns the id of the process that holds the lock on a session file, where the system can tell."""
+    """Returns the id of the process that holds the lock on a session file; None if there is none or the system
+    cannot tell."""
     holders = _lock_holders()
     try:
         return holders.get(_device_and_inode(os.fstat(descriptor))) if holders else None
@@ -51,8 +52,8 @@ def lock_holder(descriptor: int) -> int | None:
 
 
 def locked_by_others(paths: Iterable[Path]) -> frozenset[Path]:
-    """Returns those session files that another process has open for writing, where the system can tell, with one
-    query for all."""
+    """Returns those of the session files that another process has open for writing, found with one query for all;
+    none where the system cannot tell."""
     own = os.getpid()
     held = {place for place, holder in _lock_holders().items() if holder != own}
     found: list[Path] = []
@@ -80,7 +81,7 @@ def _device_and_inode(found: os.stat_result) -> str:
 
 
 def path_of_descriptor(descriptor: int) -> Path | None:
-    """Returns the present path of an open file, where the system can tell."""
+    """Returns the present path of an open file; None where the system cannot tell."""
     try:
         return Path(f"/proc/self/fd/{descriptor}").readlink()
     except OSError:

@@ -30,10 +30,10 @@ class OpenedSessionFile(msgspec.Struct, kw_only=True):
     tree: SessionTree
     stats: SessionCounts
     file: SessionFile | None
-    """None: the file is open read-only."""
+    """The session file, open for writing; None: it is open read-only."""
     problems: list[str]
     needs_line_feed: bool
-    """The last line is complete except for its line feed."""
+    """Whether the last line is complete except for its line feed."""
 
 
 def open_session(path: Path, *, read_only: bool, sync: SyncPolicy, cwd: Path) -> OpenedSessionFile:

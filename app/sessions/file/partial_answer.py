@@ -21,13 +21,12 @@ from app.values.wire import Wire, now_ms
 from tools.files.regular_files import read_regular
 
 WRITE_INTERVAL = 0.5
-"""Seconds between two writes while text streams."""
+"""The number of seconds between two writes while an answer streams in."""
 MIN_PAUSE_FACTOR = 20
-"""The pause after a write lasts at least this many times as long as the write, so that a long answer
-is written less often."""
+"""The pause after a write as a multiple of the write's duration, so that a long answer is written less often."""
 MAX_CHARACTERS = 8_000_000
-"""Longer answers are not saved any more, since each write writes the whole answer; models do not
-produce so much."""
+"""The maximum length of an answer that is saved, in characters; each write writes the whole answer, and models
+hardly produce longer ones."""
 
 
 class PartialAnswer(Wire, frozen=True, kw_only=True):
@@ -35,7 +34,7 @@ class PartialAnswer(Wire, frozen=True, kw_only=True):
 
     session_id: str
     leaf_id: str | None
-    """The entry that would have been the answer's parent."""
+    """The id of the entry that would have been the answer's parent."""
     message: AssistantMessage
     saved: int = 0
 

@@ -17,7 +17,8 @@ from app.values.wire import now_iso
 from tools.files.regular_files import read_regular
 
 MAX_COPIED_BYTES = 8 * 1024 * 1024
-"""A longer line is recorded by its position only and stays in the session file."""
+"""The maximum size of a copied line in bytes; of a longer one only the position is recorded, and it stays in the
+session file."""
 
 
 def copy_to_quarantine(path: Path, lines: Iterable[BadLine], *, leaves_file: bool = False) -> int:

@@ -17,7 +17,8 @@ from tools.files.private_folders import last_resort_folder
 
 SyncTiming = Literal["off", "turn", "entry"]
 SyncPolicy = Callable[[], SyncTiming]
-"""Returns when writes are forced onto the disk; called at each write, since the setting may change."""
+"""A function that returns when writes are forced onto the disk; it is called at each write, because the setting may
+change."""
 
 
 def sync_at_turn_end() -> SyncTiming:
@@ -26,7 +27,7 @@ def sync_at_turn_end() -> SyncTiming:
 
 _OPEN_FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _MAX_WRITE_PIECES = 1000
-"""The number of buffers that the system accepts in one call."""
+"""The maximum number of buffers that the system accepts in one write call."""
 _DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _FREE_SPACE_HINT = "Free some disk space or export the session to another disk, then try again."
 _FOLDER_HINT = (
@@ -41,7 +42,7 @@ class SessionFile:
     def __init__(self, path: Path, descriptor: int, sync: SyncPolicy) -> None:
         self.path = path
         self.size = os.fstat(descriptor).st_size
-        """The size up to which the file is known to hold whole lines written or read by this process."""
+        """The size of the file up to which all lines were written or read by this process."""
         self._descriptor = descriptor
         self._sync = sync
         self._held_lines = b""
@@ -85,7 +86,7 @@ class SessionFile:
         return file
 
     def hold_lines(self, data: bytes) -> None:
-        """Holds whole lines that the disk did not accept; they are written before the next ones."""
+        """Stores whole lines that the disk did not accept in memory; they are written before the next ones."""
         self._held_lines += data
 
     def append(self, lines: Iterable[bytes] = (), *, on_new_line: bool = False) -> None:

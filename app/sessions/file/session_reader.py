@@ -32,10 +32,10 @@ from tools.memory import garbage_collection_paused
 from tools.patterns import late
 
 HEADER_LIMIT = 1024 * 1024
-"""A file without a header in its first mebibyte is not a session."""
+"""The number of bytes in which the header must be; a file without one there is not a session."""
 
 _CHUNK_BYTES = 256 * 1024
-"""The size of one read, small enough for the processor's cache."""
+"""The size of one read in bytes, small enough for the processor's cache."""
 
 ReceiveEntries = Callable[[list[Entry]], None]
 
@@ -59,14 +59,14 @@ class SessionContents(msgspec.Struct, kw_only=True):
     entries: list[Entry]
     bad_lines: list[BadLine] = []
     links: dict[str, str | None] = {}
-    """Entry id to parent id of unreadable entries whose ids could be found."""
+    """The parent ids of unreadable entries by their ids, where both could be found."""
     has_torn_line: BadLine | None = None
-    """The text behind the last line feed, when it is not an entry."""
+    """The text after the last line feed, if it is not an entry; None otherwise."""
     ends_with_line_feed: bool = True
     size: int = 0
     version: int = SESSION_VERSION
     has_mark: bool = False
-    """The file begins with a byte order mark; pi refuses such files."""
+    """Whether the file begins with a byte order mark; pi refuses such files."""
 
 
 def read_session(
@@ -261,7 +261,7 @@ def read_entry(line: bytes) -> Entry | None:
 
 
 def with_entry_id(entry: Entry) -> Entry | None:
-    """Gives the message of an entry the entry's id. None: the value is not an entry."""
+    """Gives the message of an entry the entry's id; returns None for a value that is not an entry."""
     if isinstance(entry, MessageEntry):
         _set_frozen_field(entry.message, "id", entry.id)
     elif isinstance(entry, CompactionEntry) and entry.system_message is not None:
@@ -344,7 +344,7 @@ def _migrate_to_version_2(lines: list[dict[str, Any]], header: dict[str, Any]) -
 
 
 def _id_at(chained: list[dict[str, Any]], index: Any, default: str) -> str:
-    """Returns the id of the session line at an old index, which counted lines including the header."""
+    """Returns the id of the session line at an index in the old format, which counted lines including the header."""
     if isinstance(index, int) and 1 <= index <= len(chained):
         return chained[index - 1]["id"]
     return default

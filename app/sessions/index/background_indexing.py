@@ -8,7 +8,7 @@ from pathlib import Path
 from tools.files.existence import is_dir
 
 _BATCHES_BEFORE_COMPACTING = 20
-"""After so many batches the index is compacted."""
+"""The number of indexed batches after which the database is compacted."""
 
 
 class BackgroundIndexer:

@@ -69,7 +69,8 @@ def make_excerpt(text: str, terms: list[SearchTerm]) -> str | None:
 
 
 def make_plain_excerpt(text: str, terms: list[SearchTerm]) -> str | None:
-    """Makes the excerpt where SQLite has no search module; a term may then match inside a word."""
+    """Makes the excerpt without SQLite's search module, in which case a term may match inside a word; None when a
+    term is missing."""
     folded = with_word_breaks(text).casefold()
     if not all(_WORD_BREAK.join(term.words) in folded or " ".join(term.words) in folded for term in terms):
         return None

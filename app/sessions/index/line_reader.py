@@ -13,11 +13,11 @@ _TAIL_BYTES = 64
 
 
 class FileRewritten(Exception):
-    """The part of a session file that was indexed earlier has changed."""
+    """Raised if the part of a session file that was indexed earlier has changed."""
 
 
 class LineReceiver(Protocol):
-    """Receives the lines of a session file."""
+    """The interface of an object that receives the lines of a session file."""
 
     def take_line(self, line: bytes, at: int) -> None:
         """Receives one line of a session file; `at` is its offset in the file."""

@@ -25,7 +25,8 @@ class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
     parent_session: str | None
     created: int
     modified: int
-    """Unix milliseconds: the newest message, else the header's time, else the file's."""
+    """The time of the last change in Unix milliseconds: that of the newest message, else the header's, else the
+    file's."""
     message_count: int
     cost: float
     size: int

@@ -1,10 +1,10 @@
 """The index over all session files of one root: an SQLite database that can be deleted at any time.
 
-It stores which words a text has and where the text is in its file, but not the text. It is refreshed
-before every list: new and changed files are read, grown files from where reading stopped, deleted files
-dropped. The same pass sums usage; copies of an entry (by forks, clones, copied files) count once. Texts
-are indexed in the background (`reading_all`). A damaged or foreign database is replaced; on a read-only
-disk the index is in memory."""
+It stores which words a text has and where the text is in its file, but not the text. It is refreshed before every
+list: new and changed files are read, grown files from where reading stopped, deleted files dropped. The same pass
+sums usage; copies of an entry (by forks, clones, copied files) count once. Texts are indexed in the background
+(`background_indexing`). A damaged or foreign database is replaced; on a read-only disk the index is in memory.
+"""
 
 import os
 import sqlite3
@@ -59,25 +59,25 @@ create table if not exists broken(session integer, line integer, why text);
 create table if not exists texts(key integer primary key, session integer, at integer);
 create table if not exists bounds(oldest integer, newest integer);
 """
-"""`texts` holds the position of a text in its session's file. Its key follows the time of the text:
-newer texts come last. Keys without gaps take a third of the room that times would. `counted` maps
-an entry to the session for which it was counted; in `used`, the row of another session with the
-same entry names it in `copied`, and counts when the first session is deleted."""
+"""The SQL schema of the database. `texts` holds the position of a text in its session's file. Its key follows the
+time of the text: newer texts come last. Keys without gaps take a third of the room that times would. `counted` maps
+an entry to the session for which it was counted; in `used`, the row of another session with the same entry names it
+in `copied`, and counts when the first session is deleted."""
 _MAX_NAMED_LINES = 5
-"""Broken lines of one file that are listed with their position; further ones are only counted."""
+"""The maximum number of broken lines of one file that are listed with their position; further ones are only counted."""
 _FILES_PER_BATCH = 20
 _SEARCH_MODULE = "fts5"
 _CREATE_SEARCH_TABLE = (
     "create virtual table if not exists words using fts5(text, content='', columnsize=0, detail=none,"
     " tokenize='unicode61 remove_diacritics 2')"
 )
-"""Stores the words of texts without positions, in a tenth of the texts' size. Phrases are then checked
-in the text."""
+"""The SQL that creates the search table: it stores the words of texts without positions, in a tenth of the texts'
+size; phrases are then checked in the text itself."""
 _CREATE_PLAIN_TABLE = (
     "create table if not exists words(rowid integer primary key, text text)"  # no search module in SQLite
 )
 _MAX_CANDIDATES = 2_000
-"""Texts that one search reads at most."""
+"""The maximum number of texts that one search reads."""
 _COMPACT_AFTER_ROWS = 5_000
 
 
@@ -89,7 +89,8 @@ class SessionIndex:
     time, which may change."""
 
     def __init__(self, root: Path, database: Path | None = None, *, patience: float = 2.0) -> None:
-        """`patience`: seconds to wait for another process that writes the database."""
+        """Opens the index without reading it. `patience` is the number of seconds to wait for another process that
+        writes the database."""
         self.root = root
         self._start = os.path.join(root, "")  # noqa: PTH118  (of thousands of files, at every start)
         self._patience = patience
@@ -142,8 +143,8 @@ class SessionIndex:
         return db
 
     def refresh(self) -> bool:
-        """Brings the index up to date with the files, after another thread of this process that does so.
-        Returns False when another process is writing; then that process updates the index."""
+        """Brings the index up to date with the session files, after waiting for another thread that does so.
+        Returns False when another process is writing; that process then updates the index."""
         with _refresh_lock:
             try:
                 self._read_files()
@@ -495,7 +496,7 @@ class _LineCollector:
         self.digest = digest
         self.tally = tally
         self.broken: list[tuple[int, str]] = []
-        """Offset and reason of each broken line."""
+        """The offset of each broken line and the reason why it is broken."""
 
     def take_line(self, line: bytes, at: int) -> None:
         found, why = read_line(line)
@@ -536,13 +537,14 @@ def _has_search_module(db: sqlite3.Connection) -> bool:
 
 
 def _database_query(term: SearchTerm) -> str:
-    """Writes a search term in SQLite's query language, as words: the index knows no phrases."""
+    """Returns a search term in SQLite's query language, as single words, because the index has no positions to
+    search for phrases."""
     *whole, last = term.words
     return " ".join([*(f'"{word}"' for word in whole), f'"{last}"{"*" if term.is_prefix else ""}'])
 
 
 _DIGEST_FIELDS = ("name", "first_prompt", "greeting", "messages", "cost", "modified")
-"""The fields of a packed digest, in this order."""
+"""The fields of a digest in the order in which they are stored."""
 
 
 def _pack_digest(digest: SessionDigest) -> bytes:

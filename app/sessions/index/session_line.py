@@ -17,7 +17,7 @@ _UNREADABLE_USAGE = "its usage cannot be read"
 _TokenCount = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 _Dollars = Annotated[float, msgspec.Meta(ge=0, le=10**9)]
 _MAX_TIME_MS = 10**14
-"""The latest plausible time in Unix milliseconds; a later one counts as missing."""
+"""The latest plausible time in Unix milliseconds; a later time counts as missing."""
 
 
 class LineCost(msgspec.Struct):
@@ -87,7 +87,8 @@ _decoder = msgspec.json.Decoder(SessionLine)
 
 
 def read_line(line: bytes) -> tuple[SessionLine | None, str]:
-    """Decodes a session line; returns it if it holds anything, and the reason why it cannot be read, if so."""
+    """Decodes a session line. Returns the line, or None if it contains nothing that counts, and the reason if it
+    cannot be read."""
     try:
         found = _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -111,7 +112,8 @@ def _read_leniently(line: bytes) -> tuple[SessionLine | None, str]:
 
 
 def _without_usage(entry: Entry, data: dict[str, Any]) -> SessionLine | None:
-    """Returns the session line without its usage, when that is implausible; the message still counts."""
+    """Returns the message of the session line without its usage, which is implausible; the message still counts.
+    None if the line has no message."""
     if not isinstance(entry, MessageEntry):
         return None
     message = LineMessage(role=data["message"]["role"], timestamp=entry.message.timestamp)

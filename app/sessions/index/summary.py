@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 MAX_TITLE_CHARACTERS = 200
 MAX_TITLE_ENTRIES = 200
-"""The first entries of a session among which its title is looked for."""
+"""The number of first entries of a session among which its title is looked for."""
 MAX_TEXT_CHARACTERS = 20_000
 MAX_RESULT_CHARACTERS = 2_000
-"""Characters of one message, or of one tool result, that are searched."""
+"""The number of characters of one message, or of one tool result, that are searchable."""
 
 _GREETING_PATTERN = late(
     r"(?:hi|hello|hey|yo|hallo|hola|salut|bonjour|ciao|moin|howdy|good (?:morning|day|evening|afternoon)|test|ping"
@@ -59,7 +59,7 @@ class SearchableText(msgspec.Struct, frozen=True):
     time: str
     text: str
     offset: int = 0
-    """The offset of the text's line in the file."""
+    """The offset in the file of the line that has the text."""
 
 
 class SessionDigest(msgspec.Struct, kw_only=True):

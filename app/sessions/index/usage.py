@@ -12,15 +12,15 @@ from app.sessions.index.session_line import LineUsage, SessionLine
 from app.sessions.index.summary import storable_text
 
 UNKNOWN_TITLE = "unknown"
-"""The model of usage before any model was named, and the day of usage without a time."""
+"""The title for usage without a known model, and for usage without a known day."""
 _QUARTER_SECONDS = 15 * 60
-"""The seconds of a quarter of an hour. In every time zone days begin at such a boundary, so the sums
-of quarters fit all zones."""
+"""The number of seconds in a quarter of an hour. In every time zone days begin at such a boundary, so sums by
+quarter fit all zones."""
 
 Grouping = Literal["day", "model", "project", "session"]
 GROUPINGS: tuple[Grouping, ...] = ("day", "model", "project", "session")
 GroupFilter = tuple[Grouping, str]
-"""One group: the grouping and the group's id."""
+"""A filter for one group of usage: how usage is grouped, and the id of the group."""
 
 
 class UsageSum(msgspec.Struct):
@@ -73,7 +73,7 @@ class SkippedUsage(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     line: int = 0
-    """0: the whole file, or further lines that are not listed one by one."""
+    """The number of the line; 0 means the whole file, or further lines that are not listed one by one."""
     why: str
 
 
@@ -84,10 +84,10 @@ class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
 
 class UsageGroup(msgspec.Struct, frozen=True, kw_only=True):
     id: str
-    """A day, a model, a project folder, or the path of a session file."""
+    """The id of the group: a day, a model, a project folder, or the path of a session file."""
     title: str
     session: UsageSession | None = None
-    """The session, when the group is one session."""
+    """The summary of the session, if the group is one session; None otherwise."""
     usage: UsageSum
 
 
@@ -146,7 +146,7 @@ class EntryUsage(msgspec.Struct, frozen=True):
     entry_hash: int | None
     """A hash that identifies copies of the entry; None: the entry has no id."""
     quarter_hour: int | None
-    """The quarter of an hour, counted since 1970; None: the entry has no time."""
+    """The quarter of an hour of the entry's time, counted since 1970; None: the entry has no time."""
     model: str
     usage: UsageSum
 
@@ -155,7 +155,8 @@ class UsageTally:
     """Collects the token usage of one session file, from its beginning or from where reading stopped."""
 
     def __init__(self, model: str, began: int) -> None:
-        """`model`: the last model that was named. `began`: Unix milliseconds, for lines without a time."""
+        """Creates the tally. `model` is the last model that was named before. `began` is the time in Unix
+        milliseconds that counts for lines without one."""
         self.model = model
         self.uses: list[EntryUsage] = []
         self._began = began

@@ -19,10 +19,10 @@ class TextHunk(msgspec.Struct, frozen=True, kw_only=True):
     """A hunk of a text's change: changed lines that are shown and decided together."""
 
     key: str
-    """The same for the same change of the same file, wherever its lines are."""
+    """A key that is equal for the same change of the same file, wherever its lines are."""
     regions: tuple[ChangedRegion, ...]
     patch: str
-    """A unified diff without the names of files."""
+    """The hunk as a unified diff without the names of files."""
 
     @property
     def added(self) -> int:
@@ -44,7 +44,7 @@ class TextHunk(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_spacing(self) -> bool:
-        """Whether both sides are the same but for blanks and blank lines."""
+        """Whether the hunk changes only blanks and blank lines."""
         return all(
             _visible_characters(region.old_lines) == _visible_characters(region.new_lines)
             for region in self.regions
@@ -112,23 +112,24 @@ def with_line_endings_of(text: str, now: str) -> str:
 
 
 def _lines_like(text: str, replaced: Sequence[str], others: Sequence[str]) -> list[str]:
-    """Returns the text that a person edited as lines that end like those that they replace, or else like others
-    of the file."""
+    """Returns the text that a person edited as lines, with the line ends of the replaced lines, or else with those
+    of other lines of the file."""
     known = next((line for line in (*replaced, *others) if line.endswith("\n")), "\n")
     end = "\r\n" if known.endswith("\r\n") else "\n"
     return [f"{line}{end}" for line in text.split("\n")] if text else []
 
 
 class ChangedText:
-    """A text that others may have changed since the session, in which hunks are taken back or applied. A hunk
-    can be if no other change touches its lines; the others' changes always stay."""
+    """A text that may have changed since the session, in which single hunks are taken back or applied. This is
+    possible for a hunk if no other change touches its lines; other changes always stay."""
 
     def __init__(self, hunks: Sequence[TextHunk], taken: frozenset[str], expected: str, now: str) -> None:
-        """`taken`: the hunks that are not in `expected`, the text that the session left."""
+        """Compares the text with `expected`, the text that the session left. `taken` are the hunks that are not in
+        `expected`."""
         self._current_text = now
         self._other_changes = compare_texts(expected, now) if expected != now else []
         self._hunk_spans: dict[str, list[tuple[int, int, tuple[str, ...]]]] = {}
-        """The lines of each hunk in `expected`, and those that would replace them."""
+        """For each hunk, its lines in `expected`, and the lines that would replace them."""
         shift = 0
         for hunk in hunks:
             spans = self._hunk_spans[hunk.key] = []
@@ -157,7 +158,7 @@ class ChangedText:
         return "".join(lines)
 
     def _line_shift(self, first: int, end: int) -> int:
-        """Returns by how many lines the changes of others moved a line of the text that the session left."""
+        """Returns by how many lines later changes moved a line of the text that the session left."""
         return sum(
             len(other.new_lines) - len(other.old_lines)
             for other in self._other_changes
@@ -166,7 +167,7 @@ class ChangedText:
         )
 
     def can_replace(self, key: str) -> bool:
-        """Whether all lines from the hunk's first to its last are as the session left them."""
+        """Returns whether all lines from the hunk's first to its last are still as the session left them."""
         spans = self._hunk_spans[key]
         first, end = spans[0][0], max(spans[-1][1], spans[0][0])
         return not any(_touches_hunk(other, first, end) for other in self._other_changes)
@@ -187,8 +188,8 @@ class ChangedText:
 
 
 def _touches_hunk(other: ChangedRegion, first: int, end: int) -> bool:
-    """Whether a change by others touches lines of a hunk. Directly beside them counts only where the hunk
-    has no lines."""
+    """Returns whether a later change touches lines of a hunk. A change directly beside counts only if the hunk has
+    no lines there."""
     start, stop = other.old_start_index, other.old_start_index + len(other.old_lines)
     if first == end:
         return start <= first <= stop

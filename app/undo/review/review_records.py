@@ -21,13 +21,13 @@ class Remark(_RecordedStruct, frozen=True, kw_only=True):
 
     id: str = msgspec.field(default_factory=new_id)
     key: str
-    """The hunk."""
+    """The key of the hunk that the remark is about."""
     path: str
     first: int
     last: int
     text: str
     patch: str = ""
-    """The hunk as it was shown, for the message."""
+    """The patch of the hunk as it was shown, for the message with the remarks."""
 
 
 class ReviewData(_RecordedStruct, frozen=True, kw_only=True):
@@ -35,12 +35,12 @@ class ReviewData(_RecordedStruct, frozen=True, kw_only=True):
 
     v: int = 1
     kept: tuple[str, ...] = ()
-    """Hunks that stay."""
+    """The keys of hunks that the reviewer keeps."""
     opened: tuple[str, ...] = ()
-    """Hunks that are to be decided again."""
+    """The keys of hunks whose decision the reviewer withdrew."""
     remarks: tuple[Remark, ...] = ()
     closed: tuple[str, ...] = ()
-    """Remarks that were sent or dropped."""
+    """The ids of remarks that were sent or dropped."""
 
 
 class Decisions(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +48,7 @@ class Decisions(msgspec.Struct, frozen=True, kw_only=True):
 
     kept: frozenset[str] = frozenset()
     remarks: tuple[Remark, ...] = ()
-    """The remarks that wait, oldest first."""
+    """The remarks that are neither sent nor dropped, oldest first."""
 
 
 def review_entry_data(data: ReviewData) -> Any:

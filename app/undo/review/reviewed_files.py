@@ -30,14 +30,15 @@ from tools.repomap.index.file_kinds import classify_file
 HunkKind = Literal["lines", "file", "mode", "move"]
 _LOCK_FILES = frozenset(("package-lock.json", "pnpm-lock.yaml", "npm-shrinkwrap.json", "go.sum", "bun.lockb"))
 _MAX_PAIRED_FILES = 40
-"""More removed or new files are compared by their hash only."""
+"""The maximum number of removed or new files whose lines are compared to find moves; more are compared by their
+hash only."""
 _MAX_PAIRED_BYTES = 256 << 10
 _MIN_SIMILARITY = 0.6
 _INSPECTED_BYTES = 8 << 10
 
 
 class HunkOutdated(UserError):
-    """Others changed the lines of a hunk, so it cannot be taken back or edited."""
+    """Raised if the lines of a hunk have changed since, so that it cannot be taken back or edited."""
 
 
 class ReviewedHunk(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,17 +46,18 @@ class ReviewedHunk(msgspec.Struct, frozen=True, kw_only=True):
 
     key: str
     kind: HunkKind
-    """`lines`; `file`: all of a new, removed or binary file; `mode`; `move`: the file's new name."""
+    """The kind of the hunk: `lines`; `file` for all of a new, removed or binary file; `mode`; `move` for the file's
+    new name."""
     patch: str = ""
-    """A unified diff without the names of files; empty where there are no lines."""
+    """The hunk as a unified diff without the names of files; empty if no lines changed."""
     note: str = ""
-    """What changed where no lines show it: `moved from a.py`, `no text: 3 B → 4 B`."""
+    """A description of a change that no lines show: `moved from a.py`, `no text: 3 B → 4 B`."""
     first_line: int = 0
     last_line: int = 0
     added: int = 0
     removed: int = 0
     is_spacing: bool = False
-    """Only blanks and blank lines differ."""
+    """Whether the hunk changes only blanks and blank lines."""
     text: TextHunk | None = None
 
 
@@ -76,13 +78,13 @@ class ReviewedFile(msgspec.Struct, frozen=True, kw_only=True):
     before: PatchSide | None
     after: PatchSide | None
     old_name: str = ""
-    """The name before a move; empty if the file did not move."""
+    """The name of the file before a move; empty if it did not move."""
     taken_back_hunks: frozenset[str] = frozenset()
     """The hunks that were taken back."""
     folders: tuple[str, ...] = ()
     is_shared: bool = False
     missing_content_reason: str = ""
-    """Why no hunk can be taken back: a content is not stored."""
+    """The reason why no hunk can be taken back, because a content is not stored; empty otherwise."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -153,7 +155,7 @@ class CurrentFile:
     """A reviewed file as it is on the disk now."""
 
     def __init__(self, file: ReviewedFile, root: Path, max_bytes: int) -> None:
-        """Raises `UnsupportedFile`."""
+        """Reads the file from the disk. Raises `UnsupportedFile`."""
         self.file = file
         self.expected = file.target_without_hunks(file.taken_back_hunks)
         self.disk = _read_from_disk(root, self.expected.name, max_bytes)
@@ -173,7 +175,7 @@ class CurrentFile:
         return not self._conflict_reason and self._changed_text is None
 
     def _texts(self) -> tuple[str, str] | None:
-        """Returns the text that the session left and the present text, if both are texts; None for a hunk of the
+        """Returns the text that the session left and the present text if both are texts; None for a hunk of the
         whole file."""
         now, then = self.disk.image, self.expected.image
         if now is None or then is None or now.kind != "file" or then.kind != "file":
@@ -364,16 +366,16 @@ class ListedFile(msgspec.Struct, frozen=True, kw_only=True):
 
     difference: FileDifference
     origin: str = ""
-    """The path of the removed file that it was moved from."""
+    """The path of the removed file that this file was moved from; empty if it was not moved."""
     fold_reason: str = ""
-    """Why its hunks need no look: `lock file`, `generated`."""
+    """The reason why the file's hunks need no review: `lock file`, `generated`; empty if they do."""
 
 
 class ReviewedChanges:
     """The changes under review by file and hunk; each file is read when it is first asked for."""
 
     def __init__(self, differences: Differences) -> None:
-        """Pairs moved files. Blocks."""
+        """Lists the changed files and pairs moved ones. Blocks."""
         self.differences = differences
         self._sides: dict[str, FileSides | None] = {}
         self._files: dict[str, ReviewedFile] = {}

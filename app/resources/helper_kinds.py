@@ -23,7 +23,7 @@ _TOOL_ALIASES: Mapping[str, str] = {
     "websearch": "web_search",
     "shell": "bash",
 }
-"""Names of tools in the files of other agents, in lower case."""
+"""bayou's tools by the names that files of other agents use for them, in lower case."""
 
 
 class HelperKind(msgspec.Struct, frozen=True, kw_only=True):

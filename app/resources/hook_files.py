@@ -41,7 +41,8 @@ _PLAIN_NAMES_PATTERN = late(r"[\w|\- ]+")
 
 
 class HookMatcher(msgspec.Struct, frozen=True, kw_only=True):
-    """Selects the tools, sources or triggers that a hook is for: `Bash`, `Edit|Write`, an expression, or all."""
+    """A pattern that selects the tools, sources or triggers that a hook is for: `Bash`, `Edit|Write`, an
+    expression, or all."""
 
     text: str = ""
 

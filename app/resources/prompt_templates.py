@@ -31,7 +31,7 @@ class PromptTemplate(msgspec.Struct, frozen=True, kw_only=True):
     is_command: bool = False
     """Whether the template is a command of `.claude/commands`, which may run shell commands and name files."""
     allowed_tools: AllowedTools | None = None
-    """For a command, the only tools that may change or run anything without a question in its run; None: no limit."""
+    """For a command, the only tools that may change or run anything in the run that it begins; None: no limit."""
     model: str = ""
     """For a command, the model of the run that it begins; empty: the session's model."""
 

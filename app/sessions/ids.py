@@ -10,7 +10,7 @@ from tools.patterns import late
 SESSION_ID_PATTERN = late(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 _MAX_CLOCK_SKEW_SECONDS = 60.0
-"""Seconds by which the clocks of two machines that share a disk may differ."""
+"""The number of seconds by which the clocks of two machines that share a disk may differ."""
 _MAX_NAME_BYTES = 240
 """The longest folder name in bytes; most file systems permit 255."""
 

@@ -121,7 +121,7 @@ class NoSuchPrompt(UserError):
 
 
 class _LaterChange(msgspec.Struct, frozen=True):
-    """A change of a file of which hunks had been taken back."""
+    """A later change of a file of which hunks had been taken back before."""
 
     taken_back_hunks: frozenset[str]
     before: FileImage

@@ -196,8 +196,8 @@ def _remove_folders(wanted: list[ChosenStep], done: Mapping[str, Change]) -> Non
 
 
 class _RunningRestore:
-    """A restore in progress. Remembers files that it changed, since they show as changed under their other
-    hard links."""
+    """A restore in progress. Remembers the files that it changed, because they appear as changed under their other
+    hard links too."""
 
     def __init__(self) -> None:
         self._resolved_folders: dict[str, str] = {}

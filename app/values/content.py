@@ -44,7 +44,7 @@ class ToolCall(Wire, frozen=True, kw_only=True, tag_field="type", tag="toolCall"
     thought_signature: str | None = None
     namespace: str | None = None
     arguments_error: str | None = None
-    """Why the model's arguments could not be parsed; `arguments` is empty then."""
+    """The reason why the model's arguments could not be parsed, in which case `arguments` is empty."""
 
 
 class UnknownContent(Wire, frozen=True, kw_only=True, tag_field="type", tag="*unknown"):

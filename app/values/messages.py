@@ -88,8 +88,8 @@ class AssistantMessage(_Message, frozen=True, kw_only=True, tag_field="role", ta
 
     @property
     def blocked_on(self) -> str:
-        """What a blocked agent needs: the text of the answer's last line if it begins with `BLOCKED:`; empty
-        when the agent is not blocked."""
+        """The text of the answer's last line if it begins with `BLOCKED:`, in which an agent says what it needs to
+        continue; empty otherwise."""
         last = self.text.rstrip().rsplit("\n", 1)[-1].strip(" *`")
         if not last.startswith(BLOCKED_PREFIX):
             return ""

@@ -196,7 +196,7 @@ class Goal(Wire, frozen=True, kw_only=True):
     reason: str = ""
     """The reason why the goal is not being worked on; empty while it is."""
     failed: int = 0
-    """How many checks failed since the goal was set or continued."""
+    """The number of checks that failed since the goal was set or continued."""
     proof: GoalProof | None = None
     digest: str = ""
     """A digest of the contents of the workspace's files when the goal was set."""

@@ -360,7 +360,7 @@ class ToolCall(Wire, frozen=True, kw_only=True, tag_field="type", tag="toolCall"
     thought_signature: str | None = None
     namespace: str | None = None
     arguments_error: str | None = None
-    """Why the model's arguments could not be parsed; `arguments` is empty then."""
+    """The reason why the model's arguments could not be parsed, in which case `arguments` is empty."""
 
 
 class UnknownContent(Wire, frozen=True, kw_only=True, tag_field="type", tag="*unknown"):
@@ -511,8 +511,8 @@ class AssistantMessage(_Message, frozen=True, kw_only=True, tag_field="role", ta
 
     @property
     def blocked_on(self) -> str:
-        """What a blocked agent needs: the text of the answer's last line if it begins with `BLOCKED:`; empty
-        when the agent is not blocked."""
+        """The text of the answer's last line if it begins with `BLOCKED:`, in which an agent says what it needs to
+        continue; empty otherwise."""
         last = self.text.rstrip().rsplit("\n", 1)[-1].strip(" *`")
         if not last.startswith(BLOCKED_PREFIX):
             return ""
@@ -1121,7 +1121,7 @@ class Goal(Wire, frozen=True, kw_only=True):
     reason: str = ""
     """The reason why the goal is not being worked on; empty while it is."""
     failed: int = 0
-    """How many checks failed since the goal was set or continued."""
+    """The number of checks that failed since the goal was set or continued."""
     proof: GoalProof | None = None
     digest: str = ""
     """A digest of the contents of the workspace's files when the goal was set."""

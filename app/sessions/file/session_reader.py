@@ -53,7 +53,7 @@ class BadLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionContents(msgspec.Struct, kw_only=True):
-    """What a session file contains: header, entries and unreadable lines."""
+    """The content of a session file: header, entries and unreadable lines."""
 
     header: SessionHeader
     entries: list[Entry]

@@ -1,4 +1,4 @@
-"""Writes tables as plain text."""
+"""Formats tables as plain text with aligned columns."""
 
 from collections.abc import Sequence
 

@@ -45,7 +45,7 @@ class GitRepository(msgspec.Struct, frozen=True, kw_only=True):
     git_folder: Path
     """The repository's git folder: `.git`, or the folder that a `.git` file names."""
     common_git_folder: Path
-    """The folder of the configuration; differs from `folder` in linked work trees."""
+    """The git folder that has the configuration; it differs from `git_folder` in linked work trees."""
     is_bare: bool = False
 
     def configuration(self, home: Path) -> GitConfiguration:

@@ -180,7 +180,7 @@ async def tree(seed: int, home: Path) -> Tree:
         await session.helpers.stop_helper(numbers.choice(session.helpers.known_helpers()).id)
     if kind != "closed":
         await session.wait_until_idle()
-        await session.jobs.wait_for_all()
+        await session.jobs.wait_until_all_reported()
         await session.wait_until_idle()
         if session.helpers.active_helpers():
             problems.append(f"{len(session.helpers.active_helpers())} helpers still work")
@@ -234,8 +234,8 @@ async def check_left(
     server = Server(0, home, is_isolated=False, helpers=0, background=False)
     again = await opened(home, server, session=str(file))
     for _ in range(20):
-        for waiting in again.session.pending.waiting:
-            await again.session.pending.answer(waiting.id, "apply", "")
+        for waiting in again.session.pending.waiting_actions:
+            await again.session.pending.apply_or_discard(waiting.id, "apply", "")
         if not copies_below(home):
             break
         await again.session.helpers.offer_leftover_changes()
@@ -287,7 +287,7 @@ async def child(seed: int, home: Path) -> None:
     (home / "begun").touch()
     await scene.session.prompt("go")
     await scene.session.wait_until_idle()
-    await scene.session.jobs.wait_for_all()
+    await scene.session.jobs.wait_until_all_reported()
     await asyncio.sleep(60)
 
 

@@ -25,7 +25,7 @@ def rows() -> Iterable[Row]:
         workspace=here,
         working_folder=here,
         home_folder=str(Path.home()),
-        resolve_links=LinkResolver(os.path.realpath(here)).resolve,
+        resolve_links=LinkResolver(os.path.realpath(here)).resolve_links,
     )
     judge_command("ls", place)
     tokenized = _tokenized(commands)

@@ -32,7 +32,7 @@ OURS = ("app.", "tools.", "widgets.")
 Place = tuple[str, str]
 """A module and a function in it."""
 REQUEST = (("app.engine.session", "prompt"), ("app.providers.adapter_registry", "stream_answer"))
-BATCH = (("app.agent.call_batch", "events"), ("app.agent.call_batch", "_end_event"))
+BATCH = (("app.agent.call_batch", "run_and_yield_events"), ("app.agent.call_batch", "_end_event"))
 QUESTION = (("app.engine.permissions.permission_gate", "check_call"), ("widgets.status.approval", "show"))
 PAINTED = (
     ("app.engine.permissions.permission_gate", "check_call"),

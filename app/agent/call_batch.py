@@ -75,9 +75,9 @@ class ToolCallBatch:
         self._inbox: asyncio.Queue[_CallState] = asyncio.Queue()
         """Calls with news: they are prepared, have progress, or have ended."""
 
-    async def events(self) -> AsyncGenerator[RunEvent]:
+    async def run_and_yield_events(self) -> AsyncGenerator[RunEvent]:
         """Runs each tool call in a separate task and yields the events of all calls."""
-        stop_watching = self._watch_steering()
+        stop_watching = self._skip_when_steered()
         forget = self._ports.abort.on_set(self._stop_all_calls)
         try:
             for work in self._call_states:
@@ -96,7 +96,7 @@ class ToolCallBatch:
                 if work.task is not None:
                     work.task.cancel()
 
-    def _watch_steering(self) -> Callable[[], None]:
+    def _skip_when_steered(self) -> Callable[[], None]:
         """In `immediate` mode, skips the rest of the batch when a steering message arrives."""
         if self._ports.interrupt_mode() != "immediate":
             return lambda: None
@@ -143,7 +143,7 @@ class ToolCallBatch:
 
     async def _prepare_and_run(self, work: _CallState) -> None:
         try:
-            outcome = await self._pipeline.prepare(work.call, partial(self._on_progress, work))
+            outcome = await self._pipeline.prepare_call(work.call, partial(self._on_progress, work))
             if isinstance(outcome, PreparedCall):
                 outcome = await self._run_prepared(work, outcome)
         except asyncio.CancelledError:
@@ -162,7 +162,7 @@ class ToolCallBatch:
         finally:
             if work.started_at is None:  # it will not run
                 prepared.slot.release()
-        return refusal or await self._pipeline.run(prepared)
+        return refusal or await self._pipeline.run_prepared_call(prepared)
 
     async def _wait_for_turn(self, work: _CallState) -> None:
         self._release_prepared_calls()

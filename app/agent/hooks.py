@@ -19,7 +19,7 @@ class CallVerdict(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     denied_with: str | None = None
     """What the person said who denied the call, which may be nothing; None if no person denied it."""
-    terminate: bool = False
+    should_end_run: bool = False
     arguments: dict[str, Any] | None = None
     """Replaces the arguments; they are validated like the model's."""
     note: str = ""

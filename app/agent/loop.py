@@ -59,13 +59,13 @@ async def _run(pending: list[Message], ports: LoopPorts, *, takes_steering: bool
         pending += ports.queues.take_next("steering")
     while True:
         turn = _Turn(pending, ports)
-        async with aclosing(turn.events()) as events:
+        async with aclosing(turn.run_and_yield_events()) as events:
             async for event in events:
                 if isinstance(event, MessageEnd):
                     produced.append(event.message)
                 yield event
         last = turn.message
-        if last is None or await _ends_run(turn, ports):
+        if last is None or await _should_end_run(turn, ports):
             break
         pending = [*ports.queues.take_next("steering")]
         if not pending and turn.is_answered:
@@ -75,14 +75,14 @@ async def _run(pending: list[Message], ports: LoopPorts, *, takes_steering: bool
     yield AgentEnd(messages=tuple(produced), will_retry=last is not None and ports.will_retry(last))
 
 
-async def _ends_run(turn: "_Turn", ports: LoopPorts) -> bool:
+async def _should_end_run(turn: "_Turn", ports: LoopPorts) -> bool:
     assert turn.message is not None
     is_failed = turn.message.stop_reason in ("error", "aborted")
-    wants_end = await _hook_ends_run(TurnOutcome(message=turn.message, results=turn.results), ports)
+    wants_end = await _does_hook_end_run(TurnOutcome(message=turn.message, results=turn.results), ports)
     return is_failed or wants_end or ports.abort.is_set
 
 
-async def _hook_ends_run(outcome: TurnOutcome, ports: LoopPorts) -> bool:
+async def _does_hook_end_run(outcome: TurnOutcome, ports: LoopPorts) -> bool:
     try:
         return await ports.hooks.after_turn(outcome)
     except Exception as problem:  # noqa: BLE001  (a failing hook must not end the run)
@@ -114,7 +114,7 @@ class _Turn:
         the run."""
         return not self._should_end or all(self._should_end.values())
 
-    async def events(self) -> AsyncGenerator[RunEvent]:
+    async def run_and_yield_events(self) -> AsyncGenerator[RunEvent]:
         yield TurnStart()
         system = self._ports.system_update()
         arrived = [*self._pending, *self._ports.queues.take_asides()]
@@ -135,7 +135,7 @@ class _Turn:
         yield TurnEnd(message=self.message, tool_results=self.results)
 
     async def _answer_calls(self, message: AssistantMessage) -> AsyncGenerator[RunEvent]:
-        async with aclosing(ToolCallBatch(message, self._ports).events()) as events:
+        async with aclosing(ToolCallBatch(message, self._ports).run_and_yield_events()) as events:
             async for event in events:
                 if isinstance(event, ToolExecutionEnd) and event.message is not None:
                     self._by_call[event.tool_call_id] = event.message

@@ -11,7 +11,7 @@ from app.agent.abort import Abort
 from app.agent.call_watch import CallWatch
 from app.agent.hooks import LoopHooks
 from app.agent.queues import Queues
-from app.agent.tool_pipeline import Gate, NoMasks, SecretMasks, allow_all_calls
+from app.agent.tool_pipeline import Gate, NoMasks, SecretMasks, allow_every_call
 from app.providers.model_stream import AssistantStream
 from app.values.content import ToolCall
 from app.values.messages import AssistantMessage, SystemMessage
@@ -37,7 +37,7 @@ class LoopPorts(msgspec.Struct, frozen=True, kw_only=True):
     queues: Queues
     abort: Abort
     hooks: LoopHooks = LoopHooks()
-    gate: Gate = allow_all_calls
+    gate: Gate = allow_every_call
     """Decides on each call, after the hooks."""
     secret_masks: SecretMasks = NoMasks()
     call_watch: CallWatch = CallWatch()

@@ -55,7 +55,7 @@ class Queues:
     def __len__(self) -> int:
         return sum(len(messages) for messages in self._waiting.values())
 
-    def add(self, queue: QueueName, message: QueuedMessage) -> None:
+    def add_message(self, queue: QueueName, message: QueuedMessage) -> None:
         self._waiting[queue].append(message)
         self._on_change()
         if queue == "steering":
@@ -77,7 +77,7 @@ class Queues:
         self._on_change()
         return taken
 
-    def clear(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def empty_user_queues(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Empties the steering and follow-up queues; returns the texts of their messages."""
         removed = self.queued_texts("steering"), self.queued_texts("follow_up")
         messages = [message for waiting in self._waiting.values() for message in waiting]
@@ -88,7 +88,7 @@ class Queues:
             self._on_removed(message)
         return removed
 
-    def replace(self, queue: QueueName, messages: tuple[QueuedMessage, ...]) -> None:
+    def replace_messages(self, queue: QueueName, messages: tuple[QueuedMessage, ...]) -> None:
         """Replaces a queue's messages after the user edited, reordered or removed some."""
         before, self._waiting[queue] = self._waiting[queue], list(messages)
         self._on_change()
@@ -97,7 +97,7 @@ class Queues:
             if message.id not in kept:
                 self._on_removed(message)
 
-    def remove(self, message_id: str) -> QueuedMessage | None:
+    def remove_message(self, message_id: str) -> QueuedMessage | None:
         for waiting in self._waiting.values():
             for index, message in enumerate(waiting):
                 if message.id == message_id:
@@ -113,7 +113,7 @@ class Queues:
             for index, message in enumerate(waiting):
                 if message.id == message_id:
                     del waiting[index]
-                    self.add("follow_up" if name == "steering" else "steering", message)
+                    self.add_message("follow_up" if name == "steering" else "steering", message)
                     return
 
     def add_aside(self, aside: AsideMessage) -> None:
@@ -133,7 +133,7 @@ class Queues:
         taken, self._next_turn = self._next_turn, []
         return taken
 
-    def clear_generated(self) -> None:
+    def remove_generated_messages(self) -> None:
         """Removes queued messages that the user did not write, when the user leaves the conversation. The user's
         messages stay queued."""
         forgotten = [*self.take_asides(), *self.take_for_next_prompt()]

@@ -80,7 +80,7 @@ class Gate(Protocol):
     async def __call__(self, call: ToolCall, read: ParseCall) -> CallVerdict: ...
 
 
-async def allow_all_calls(call: ToolCall, read: ParseCall) -> CallVerdict:
+async def allow_every_call(call: ToolCall, read: ParseCall) -> CallVerdict:
     """A permission gate that allows every tool call."""
     return CallVerdict()
 
@@ -140,7 +140,7 @@ class ToolPipeline:
         tools: Callable[[], Mapping[str, Tool]],
         tool_context: Callable[[ToolCall, ReportProgress], ToolContext],
         hooks: LoopHooks,
-        gate: Gate = allow_all_calls,
+        gate: Gate = allow_every_call,
         masks: SecretMasks | None = None,
         parent_id: str | None = None,
         why_missing: Callable[[str], str] = lambda name: "",
@@ -156,7 +156,7 @@ class ToolPipeline:
         self._parent_id = parent_id
         self._order = CallOrder()
 
-    async def prepare(self, call: ToolCall, progress: ReportProgress) -> PreparedCall | ToolResult:
+    async def prepare_call(self, call: ToolCall, progress: ReportProgress) -> PreparedCall | ToolResult:
         """Returns a tool call ready to run, or the result that says why it does not run. Called for one call at
         a time, in order."""
         tools = self._tools()
@@ -193,7 +193,7 @@ class ToolPipeline:
     def _context_for_call(self, call: ToolCall, progress: ReportProgress) -> ToolContext:
         return self._tool_context(call, partial(self._report_progress, progress))
 
-    async def run(self, prepared: PreparedCall) -> ToolResult:
+    async def run_prepared_call(self, prepared: PreparedCall) -> ToolResult:
         """Runs a prepared tool call and returns its result. Raises only when the call is stopped."""
         try:
             work = prepared.parsed_call.tool.run
@@ -344,7 +344,7 @@ def _normalise_arguments(tool: Tool, raw: dict[str, Any]) -> tuple[dict[str, Any
 def _blocked_result(verdict: CallVerdict) -> ToolResult:
     details = None if verdict.denied_with is None else {DENIED_KEY: verdict.denied_with}
     told = failed_result(verdict.reason or "Tool execution was blocked", details)
-    return msgspec.structs.replace(told, terminate=verdict.terminate)
+    return msgspec.structs.replace(told, terminate=verdict.should_end_run)
 
 
 class _CallParser:

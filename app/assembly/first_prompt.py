@@ -50,7 +50,7 @@ def read_file_words(names: tuple[str, ...], cwd: Path, permissions: PermissionGa
     for name in names:
         named = cwd / Path(name).expanduser()
         path = named.resolve()
-        if why := permissions.read_restriction(named):
+        if why := permissions.hidden_file_reason(named):
             raise UsageError(
                 f"@{name}: {why}. It is not sent; what you mean to send all the same can be piped in."
             )

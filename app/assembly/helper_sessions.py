@@ -148,14 +148,14 @@ class HelperSessions:
                         add_session_rule=session.permissions.rules.add_rule,
                     ),
                     secret_sources=SecretSources(
-                        agent_dir=self._paths.agent_dir, home=self._paths.home, env=self._env
+                        agent_dir=self._paths.agent_dir, home=self._paths.home, environment=self._env
                     ),
                 )
             )
         )
         workspace.active_tools = made.tools.active_tools
         made.folders.update_prompt_section()
-        made.on_close(unsubscribe)
+        made.add_close_callback(unsubscribe)
         return HelperStart(made, remark)
 
     def _log(self, parent: AssembledSession, helper: HelperRun) -> SessionLog:

@@ -36,7 +36,7 @@ def own_tools(
     choice: ModelChoice,
     prompt: SystemPromptSource,
 ) -> tuple[Tool, ...]:
-    todo = todo_tool(lambda: session.todos.phases, session.todos.change)
+    todo = todo_tool(lambda: session.todos.phases, session.todos.apply_change)
     mermaid = make_mermaid_tool()
     task = task_tool(session.helpers)
     fetch = fetch_tool(lambda: web_access(effective_settings.settings))
@@ -62,7 +62,7 @@ def own_tools(
         return [tool.name for tool in kept if tools.get(tool.name) is tool]
 
     toolbox.add_withhold_rule(unwanted)
-    ask, plan = ask_tool(session.forms), plan_tool(session.plan.ask_to_accept)
+    ask, plan = ask_tool(session.forms), plan_tool(session.plan.ask_to_accept_plan)
     return (
         *builtin_tools(),
         jobs_tool(session.jobs),
@@ -120,8 +120,8 @@ def helper_tools(
 
 def _remember_tool(session: Session, prompt: SystemPromptSource) -> Tool:
     async def add(file: MemoryFile, line: str) -> str:
-        dated = await session.memory.add(file, line, prompt.paths)
-        prompt.reload()
+        dated = await session.memory.add_note(file, line, prompt.paths)
+        prompt.reload_files()
         return dated
 
     return remember_tool(session.forms, lambda: memory_files(prompt.paths), add)

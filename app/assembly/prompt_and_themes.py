@@ -20,11 +20,11 @@ def system_prompt_source(
         appended_texts=tuple(
             text for given in options.append_system_prompt if (text := _text_or_file_content(given))
         ),
-        use_context_files=not options.no_context_files,
-        use_skills=not options.no_skills,
+        should_use_context_files=not options.no_context_files,
+        should_use_skills=not options.no_skills,
         skill_folders=tuple(Path(path).expanduser().resolve() for path in options.skill),
         extension_skill_folders=chosen.skills,
-        command_line_skill_folders=(docs_dir() / "extending-bayou",),
+        builtin_skill_folders=(docs_dir() / "extending-bayou",),
         docs_dir=docs_dir().as_posix(),
     )
     return SystemPromptSource(paths, choice)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from app.assembly.live_trust import LiveTrust
 from app.assembly.options import Options, UsageError
 from app.assembly.tool_names import tool_choice
-from app.engine.mcp.session_servers import ProjectServer, ServerSources
+from app.engine.mcp.session_servers import AddedServer, ServerSources
 from app.extensions.packages.package_installer import has_servers, package_list_file
 from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
@@ -49,14 +49,14 @@ def server_config_files(
         packages = (package_list_file(paths),) if not options.safe and has_servers(paths) else ()
         return (*own, *(paths.cwd / name for name in _PROJECT_FILES), *packages)
 
-    def find(brought: Mapping[str, ProjectServer]) -> "ConfiguredServers":
+    def find(brought: Mapping[str, AddedServer]) -> "ConfiguredServers":
         # Imported late: sessions without servers begin without it.
         from app.extensions.packages.plugin_servers import installed_servers  # noqa: PLC0415
         from app.mcp.server_config import ConfiguredServers, ProvidedServer, merge_configured_servers  # noqa: PLC0415
 
         if options.no_mcp:
             return ConfiguredServers()
-        given = [ProvidedServer(name, one.entry, one.origin) for name, one in brought.items()]
+        given = [ProvidedServer(name, one.configuration, one.origin) for name, one in brought.items()]
         return merge_configured_servers(
             paths,
             is_trusted=project.is_trusted(),
@@ -80,7 +80,7 @@ def server_config_files(
         config_files=files,
         find_servers=find,
         tool_choice=lambda: tool_choice(options, effective_settings.settings),
-        env=os.environ,
-        remote=remote,
-        proxy=proxy,
+        environment=os.environ,
+        make_remote_transport=remote,
+        proxy_url=proxy,
     )

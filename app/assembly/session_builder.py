@@ -72,7 +72,7 @@ def assemble_session(
             classify_failure=classify_failure,
             hooks=hooks,
             enter_folder=ground.switch_to,
-            secret_sources=SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=env),
+            secret_sources=SecretSources(agent_dir=paths.agent_dir, home=paths.home, environment=env),
             helper_source=HelperSessions(paths, env, lambda: assembled),
             undo_config=undo_config(paths, project),
             server_sources=server_config_files(paths, project, effective_settings, options),
@@ -106,7 +106,7 @@ def assemble_session(
         problems=(
             *_configuration_problems(begun, wishes),
             *told,
-            *prompt.problems,
+            *prompt.file_problems,
             *log.take_problems(),
             *themes.problems,
             *filter(None, (wishes.summary_problem(), trust_file_problem(paths.trust_file))),
@@ -151,7 +151,7 @@ async def _reload_for_folder(assembled: AssembledSession, options: Options, path
     prompt.choice = msgspec.structs.replace(
         prompt.choice, is_trusted=trust.is_trusted, extension_skill_folders=chosen.skills
     )
-    await asyncio.to_thread(prompt.reload)
+    await asyncio.to_thread(prompt.reload_files)
     assembled.themes = load_themes(options, paths, trust, chosen.themes)
     assembled.session.tools.choose_tools(tool_choice(options, assembled.effective_settings.settings))
 
@@ -172,7 +172,7 @@ def _restore_session(session: Session, options: Options, *, has_level: bool) -> 
     applies --plan and --add-dir. Returns whether the session has a model."""
     if options.plan:
         session.plan.set_active(True)
-    has_model = session.branches.restore(
+    has_model = session.branches.restore_session(
         restores_model=options.model is None, restores_thinking=not has_level, name=options.name
     )
     try:

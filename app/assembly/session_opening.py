@@ -46,7 +46,7 @@ def open_session(options: Options, paths: Paths, *, can_ask: bool) -> OpenedSess
     )
     log, locked = _open_log(options, places, paths.cwd, can_ask)
     left: Path | None = None
-    if places.belongs_elsewhere(log) and not log.is_read_only:
+    if places.is_of_other_folder(log) and not log.is_read_only:
         left = _change_folder(options, paths, log, can_ask)
         effective_settings, project = read_settings(options, paths, can_ask)
         places = SessionPaths(
@@ -121,7 +121,7 @@ def _open_log(
     except SessionTooNew as newer:
         if not can_ask or newer.path is None:
             raise
-        return places.open_newer(newer.path), None
+        return places.open_newer_format(newer.path), None
     if not can_ask:
         log.require_cwd(cwd)
     return log, None
@@ -145,7 +145,7 @@ def open_log(options: Options, places: SessionPaths, cwd: Path) -> SessionLog:
 
 def _begin_session(places: SessionPaths) -> SessionLog:
     """Begins a new session where the command line finds none to continue; raises for an unreadable session file."""
-    for entry in session_files(places.folder):
+    for entry in session_files(places.project_folder):
         if read_header_if_session(Path(entry.path)) is None:
             places.open_file(Path(entry.path)).close()  # raises an error with the reason
     return places.create_session()

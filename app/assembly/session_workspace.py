@@ -78,13 +78,13 @@ def permission_context_of(
     asks: Approver | None = None,
 ) -> PermissionContext:
     return PermissionContext(
-        approver=asks or ("person" if can_ask else "nobody" if ends_with_answer else "program"),
+        approver=asks or ("person" if can_ask else "none" if ends_with_answer else "program"),
         home=paths.home,
-        folder=lambda: paths.cwd,
+        session_folder=lambda: paths.cwd,
         agent_dir=paths.agent_dir,
         sessions_dir=paths.sessions_dir,
         is_trusted=lambda: project.decision.is_trusted,
         check_trust=project.check_async,
         has_nothing_to_trust=lambda: project.decision.reason == "nothing-to-trust",
-        is_text_accepted=lambda: is_explicitly_approved(project.decision),
+        is_settings_text_accepted=lambda: is_explicitly_approved(project.decision),
     )

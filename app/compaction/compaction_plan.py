@@ -31,7 +31,7 @@ from app.values.messages import (
 from app.values.user_errors import UserError
 
 _OMITTED_ENTRY_TYPE = "bayou.left-out"
-_SUMMARY_TOKENS = 1_500
+_USUAL_SUMMARY_TOKENS = 1_500
 """The usual size of a summary."""
 
 
@@ -49,7 +49,7 @@ class CompactionPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Whole turns that the summary replaces."""
     turn_prefix: tuple[Message, ...] = ()
     """The beginning of the turn that the cut splits, if it splits one."""
-    kept: tuple[Message, ...] = ()
+    kept_messages: tuple[Message, ...] = ()
     """Messages that are kept verbatim."""
     first_kept_entry_id: str
     previous_summary: str | None = None
@@ -63,16 +63,16 @@ class CompactionPlan(msgspec.Struct, frozen=True, kw_only=True):
     tokens_before: int
 
     @property
-    def discarded(self) -> tuple[Message, ...]:
+    def discarded_messages(self) -> tuple[Message, ...]:
         return (*self.to_summarise, *self.turn_prefix)
 
     @property
     def freed_tokens(self) -> int:
         """Estimates the tokens that are freed: the removed messages and the earlier summary, less the new
         summary."""
-        size = sum(estimate_tokens(message) for message in self.discarded)
+        size = sum(estimate_tokens(message) for message in self.discarded_messages)
         size += len(self.previous_summary or "") // 4
-        return max(0, size - min(_SUMMARY_TOKENS, size // 2))
+        return max(0, size - min(_USUAL_SUMMARY_TOKENS, size // 2))
 
 
 def plan_compaction(
@@ -89,9 +89,9 @@ def plan_compaction(
     edited_path = apply_context_edits(path)
     if edited_path and isinstance(edited_path[-1], CompactionEntry):
         raise NothingToCompact("Already compacted")
-    previous, start = _after_last_compaction(edited_path)
+    previous, start = _last_compaction_and_start(edited_path)
     if first_kept_entry_id is None:
-        cut = _cut_point(edited_path, start, limits.keep_recent_tokens)
+        cut = _find_cut_position(edited_path, start, limits.keep_recent_tokens)
     else:
         cut = _requested_position(edited_path, start, first_kept_entry_id)
     turn_start = _turn_start(edited_path, start, cut)
@@ -105,7 +105,7 @@ def plan_compaction(
     return CompactionPlan(
         to_summarise=history,
         turn_prefix=prefix,
-        kept=kept,
+        kept_messages=kept,
         first_kept_entry_id=first_kept,
         previous_summary=previous.summary if previous else None,
         recorded_entries=_entries_between(path, edited_path[start].id, first_kept),
@@ -163,7 +163,7 @@ def _messages_in_order(entries: Sequence[Entry]) -> tuple[Message, ...]:
     return tuple(in_call_order([message for entry in entries if (message := message_of(entry)) is not None]))
 
 
-def _after_last_compaction(path: Sequence[Entry]) -> tuple[CompactionEntry | None, int]:
+def _last_compaction_and_start(path: Sequence[Entry]) -> tuple[CompactionEntry | None, int]:
     """Returns the last compaction of a branch and the position of the first entry that it kept."""
     for index in range(len(path) - 1, -1, -1):
         entry = path[index]
@@ -173,7 +173,7 @@ def _after_last_compaction(path: Sequence[Entry]) -> tuple[CompactionEntry | Non
     return None, 0
 
 
-def _cut_point(path: Sequence[Entry], start: int, keep_tokens: int) -> int:
+def _find_cut_position(path: Sequence[Entry], start: int, keep_tokens: int) -> int:
     """Finds the first entry that a compaction keeps: goes back from the newest until enough is kept, then to the
     next position for a cut."""
     total = 0

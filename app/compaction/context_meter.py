@@ -112,7 +112,7 @@ class ContextMeter:
                 return
             self._estimated += estimate_tokens(message)
 
-    def add(self, message: Message) -> None:
+    def count_message(self, message: Message) -> None:
         if tokens := _reported_context_size(message):
             self._counted = tokens
             self._estimated = 0

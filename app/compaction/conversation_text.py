@@ -37,11 +37,11 @@ def _message_texts(message: Message) -> list[str]:
             calls = "; ".join(_call_text(call.name, call.arguments) for call in message.tool_calls)
             return [text, f"[Assistant tool calls]: {calls}" if calls else ""]
         case ToolResultMessage():
-            return [f"[Tool result]: {_truncate(text_of(message.content))}"]
+            return [f"[Tool result]: {_truncate_result(text_of(message.content))}"]
         case BashExecutionMessage():
             if message.exclude_from_context:
                 return []
-            return [f"[User]: Ran `{message.command}`\n{_truncate(message.output)}"]
+            return [f"[User]: Ran `{message.command}`\n{_truncate_result(message.output)}"]
         case BranchSummaryMessage() | CompactionSummaryMessage():
             return [f"[User]: {message.summary}"]
         case SystemMessage() | UnknownMessage():
@@ -54,10 +54,10 @@ def _call_text(name: str, arguments: dict[str, object]) -> str:
     fields = ", ".join(
         f"{key}={encode_json(value).decode('utf-8', 'replace')}" for key, value in arguments.items()
     )
-    return f"{name}({_truncate(fields)})"
+    return f"{name}({_truncate_result(fields)})"
 
 
-def _truncate(text: str) -> str:
+def _truncate_result(text: str) -> str:
     if len(text) <= _MAX_RESULT_CHARS:
         return text
     return f"{text[:_MAX_RESULT_CHARS]}\n[... {len(text) - _MAX_RESULT_CHARS} more characters truncated]"

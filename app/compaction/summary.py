@@ -46,18 +46,18 @@ _NEW_SUMMARY_REQUEST = (
     "Summarise the conversation above in this structure. Keep exact file paths, names and error messages."
     "\n\n" + _SUMMARY_TEMPLATE
 )
-_UPDATE_REQUEST = (
+_UPDATE_SUMMARY_REQUEST = (
     "The conversation above is what happened since the summary in <previous-summary> was written. Write the "
     "summary anew so that it covers both: keep everything of the old one that still matters, move what was "
     "finished to Done, and bring Next Steps up to date. Use this structure, with exact file paths, names and "
     "error messages.\n\n" + _SUMMARY_TEMPLATE
 )
-_PREFIX_REQUEST = (
+_TURN_PREFIX_REQUEST = (
     "The conversation above is the first part of a turn whose later part is kept word for word. Summarise "
     "this part, so that the later one can be understood:\n\n## Original Request\nWhat the person asked for.\n\n"
     "## Early Progress\n- What was decided and done.\n\n## Context for Suffix\n- What one must know to follow on."
 )
-_BRANCH_REQUEST = (
+_BRANCH_SUMMARY_REQUEST = (
     "The conversation above is a branch that the person has left to go back to an earlier point. Summarise it "
     "for the agent that goes on there, in this structure, with exact file paths, names and error messages.\n\n"
     + _SUMMARY_TEMPLATE.split("\n\n## Critical Context")[0]
@@ -66,7 +66,7 @@ BRANCH_PREAMBLE = (
     "The user explored a different conversation branch before returning here. Summary of that branch:\n\n"
 )
 _NO_HISTORY_TEXT = "No prior history."
-_TURN_HEADING = "\n\n---\n\n**Turn Context (split turn):**\n\n"
+_SPLIT_TURN_HEADING = "\n\n---\n\n**Turn Context (split turn):**\n\n"
 
 
 class WrittenSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,22 +92,26 @@ async def write_summary(
     history = preparation.previous_summary or _NO_HISTORY_TEXT
     if preparation.to_summarise:
         previous = preparation.previous_summary
-        wanted = _UPDATE_REQUEST if previous else _NEW_SUMMARY_REQUEST
+        wanted = _UPDATE_SUMMARY_REQUEST if previous else _NEW_SUMMARY_REQUEST
         request = _summary_request(preparation.to_summarise, wanted, instructions, previous=previous)
         written = await write(request, SUMMARY_SHARE)
         history, usage = written.text, usage + written.usage
     if preparation.turn_prefix:
         written = await write(
-            _summary_request(preparation.turn_prefix, _PREFIX_REQUEST, instructions), PREFIX_SHARE
+            _summary_request(preparation.turn_prefix, _TURN_PREFIX_REQUEST, instructions), PREFIX_SHARE
         )
-        history, usage = f"{history}{_TURN_HEADING}{written.text}", usage + written.usage
+        history, usage = f"{history}{_SPLIT_TURN_HEADING}{written.text}", usage + written.usage
     return WrittenSummary(text=history.strip() + preparation.files.as_text(), usage=usage)
 
 
-def branch_request(branch: BranchContent, instructions: str | None = None, *, replace: bool = False) -> str:
+def branch_summary_request(
+    branch: BranchContent, instructions: str | None = None, *, replace: bool = False
+) -> str:
     """Returns the request for a summary of a session branch. `replace`: the user's instructions replace the
     default ones."""
-    wanted, focus = (instructions, None) if replace and instructions else (_BRANCH_REQUEST, instructions)
+    wanted, focus = (
+        (instructions, None) if replace and instructions else (_BRANCH_SUMMARY_REQUEST, instructions)
+    )
     return _summary_request(branch.messages, wanted, focus, left_out=branch.omitted_count)
 
 

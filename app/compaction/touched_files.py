@@ -41,14 +41,14 @@ def touched_files(entries: Collection[Entry], of_call: FilesOfCall, *, carried: 
             read |= _texts_in_list(details.get("readFiles"))
             changed |= _texts_in_list(details.get("modifiedFiles"))
     for entry in entries:
-        for call in _calls_made(entry):
+        for call in _executed_calls(entry):
             files = of_call(call)
             read.update(files.reads)
             changed.update(files.writes)
     return FileLists(read_files=tuple(sorted(read - changed)), modified_files=tuple(sorted(changed)))
 
 
-def _calls_made(entry: Entry) -> Sequence[ToolCall]:
+def _executed_calls(entry: Entry) -> Sequence[ToolCall]:
     """Returns the tool calls of an answer; none if the answer failed or was stopped, since its calls were not
     executed."""
     message = entry.message if isinstance(entry, MessageEntry) else None

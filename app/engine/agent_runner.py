@@ -196,7 +196,7 @@ class AgentRunner:
     def _loop_ports(self) -> LoopPorts:
         """Returns the loop's ports for one run."""
         return LoopPorts(
-            request_answer=self._requests.ask,
+            request_answer=self._requests.request_answer,
             tools=self._core.toolbox.callable_tools,
             reason_unavailable=self._core.toolbox.withheld_reason,
             tool_context=self._tools.nested.tool_context,
@@ -363,7 +363,7 @@ class AgentRunner:
         wanted = await self._core.hooks.before_settle(last)
         if wanted and not isinstance(self._conversation.messages[-1], AssistantMessage):
             return True
-        reminder = self._files.pending.reminder(last) or self._todos.reminder(last)
+        reminder = self._files.pending.reminder_message(last) or self._todos.reminder_message(last)
         reminder = reminder or await self._files.diagnostics.check_at_run_end(last, self._abort)
         if reminder is not None:
             await self.record_custom_message(reminder)
@@ -371,7 +371,7 @@ class AgentRunner:
         step = await self.goal.check_at_run_end(last, self._abort) if self.goal.is_set else None
         if step is not None:
             await self.record_custom_message(step.message)
-        return step is not None and step.continues
+        return step is not None and step.should_continue
 
     async def _queue_diagnostics_report(self) -> None:
         told = await self._files.diagnostics.check_after_calls(self._abort)

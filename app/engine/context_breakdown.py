@@ -114,7 +114,7 @@ def _add_size(sizes: SizeByGroup, group: BreakdownGroup, title: str, tokens: int
 def _prompt_parts(session: Session) -> Iterator[tuple[BreakdownGroup, str, str]]:
     """Yields the parts of the system prompt and the tools as the next request has them."""
     system = merge_system_messages(session.messages)
-    sections = system.sections or dict(session.requests.sections())
+    sections = system.sections or dict(session.requests.prompt_sections())
     for name, text in sections.items():
         yield _GROUP_BY_SECTION.get(name, "prompt"), _PROMPT_SECTION_TITLES.get(name, name), text
     for tool in system.tools or tool_declarations(session.tools.active_tools()):

@@ -13,7 +13,7 @@ from app.engine.core.session_options import SessionOptions
 from app.engine.core.toolbox import Toolbox
 from app.engine.helpers.helper_run import HelperSource
 from app.engine.mcp.session_servers import ServerSources
-from app.engine.models.model_requests import BuildSections
+from app.engine.models.model_requests import BuildPromptSections
 from app.engine.permissions.permission_context import PermissionContext
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.tree.session_paths import SessionPaths
@@ -34,7 +34,7 @@ class SessionDependencies(msgspec.Struct, kw_only=True):
     registry: AdapterRegistry
     model_choice: ModelChoice
     toolbox: Toolbox
-    build_sections: BuildSections
+    build_sections: BuildPromptSections
     classify_failure: ClassifyFailure
     options: SessionOptions
     budget: RequestBudget = msgspec.field(default_factory=RequestBudget)

@@ -53,7 +53,7 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
     """Keeps prompts in order while threads search files for secrets."""
 
     async def prompt(self, words: PromptInput, *, expand: bool) -> PromptDisposition:
-        _require_content(words)
+        _require_prompt_content(words)
         is_running = self.runner.is_running
         if (
             is_running
@@ -66,7 +66,7 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
             )
         if not is_running:
             self.settings_watch.reload_if_changed()  # before extensions are asked about the run that this prompt begins
-        taken = await self._preprocess(words, expand=expand)
+        taken = await self._preprocess_prompt(words, expand=expand)
         if taken is None:
             self.outcomes.publish_handled_prompt(words.request_id)
             return "handled"
@@ -95,7 +95,7 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
         self._track_outcome(words, message)
         return "started"
 
-    async def _preprocess(self, words: PromptInput, *, expand: bool = True) -> PromptInput | None:
+    async def _preprocess_prompt(self, words: PromptInput, *, expand: bool = True) -> PromptInput | None:
         """Checks a prompt's images, expands it and passes it to hooks; None: a command or an extension handled it."""
         words = await self._with_sendable_images(words)
         taken = await self._expand(words, expand=expand)
@@ -131,7 +131,7 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
 
     def _queue_messages(self, words: PromptInput, messages: Sequence[Message]) -> PromptDisposition:
         for message in messages:
-            self.queues.add(
+            self.queues.add_message(
                 "follow_up" if words.queue_while_running == "follow_up" else "steering",
                 message,  # pyright: ignore[reportArgumentType]  (a person's or an extension's)
             )
@@ -139,18 +139,18 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
         return "queued"
 
     async def queue(self, queue: QueueName, words: PromptInput) -> PromptDisposition:
-        _require_content(words)
+        _require_prompt_content(words)
         if self.hooks.is_extension_command(words.text):
             raise RequestRefused(
                 f'Extension command "{words.text.split()[0]}" cannot be queued. '
                 "Use prompt() or execute the command when not streaming."
             )
-        taken = await self._preprocess(words)
+        taken = await self._preprocess_prompt(words)
         if taken is None:
             self.outcomes.publish_handled_prompt(words.request_id)
             return "handled"
         message = await self._masked_user_message(taken)
-        self.queues.add(queue, message)
+        self.queues.add_message(queue, message)
         self._track_outcome(words, message)
         return "queued"
 
@@ -176,7 +176,7 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
         )
         return masked
 
-    async def unmask(self) -> PromptDisposition:
+    async def resend_unmasked(self) -> PromptDisposition:
         """Sends the last masked prompt again, unmasked."""
         if self._last_masked_prompt is None:
             raise RequestRefused("No prompt of this session was masked, so there is nothing to unmask.")
@@ -194,7 +194,7 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
         self.preconditions.require_model()
         self._start_run([])
 
-    async def retry(self, failed: AssistantMessage | None) -> bool:
+    async def retry_failed_answer(self, failed: AssistantMessage | None) -> bool:
         if failed is None or failed.stop_reason not in ("error", "aborted"):
             return False
         await self.runner.drop_failed_answer(failed)
@@ -216,11 +216,11 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
         if self.runner.is_running and deliver_as == "aside":
             self.queues.add_aside(AsideMessage(message=message, call_id=call_id))
         elif self.runner.is_running:
-            self.queues.add("steering" if deliver_as == "steer" else "follow_up", message)
+            self.queues.add_message("steering" if deliver_as == "steer" else "follow_up", message)
         elif trigger and not self._is_closed:
             self.preconditions.require_model()
             if self.context.is_summarising:  # the running summary does not include this message
-                self.queues.add("steering" if deliver_as == "steer" else "follow_up", message)
+                self.queues.add_message("steering" if deliver_as == "steer" else "follow_up", message)
                 self._delayed_start = asyncio.ensure_future(self._start_after_summary())
             else:
                 self._start_run([message])
@@ -267,6 +267,6 @@ def _sendable_images(images: Sequence[Image], *, resizes: bool) -> tuple[Image, 
     return tuple(sendable)
 
 
-def _require_content(words: PromptInput) -> None:
+def _require_prompt_content(words: PromptInput) -> None:
     if not words.text.strip() and not words.images:
         raise RequestRefused("The message is empty, so nothing was sent.")

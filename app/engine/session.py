@@ -18,7 +18,7 @@ from app.engine.dependencies import SessionDependencies
 from app.engine.prompt_submission import PromptDisposition
 from app.engine.session_parts import SessionParts
 from app.engine.session_state import ContextRoom, SessionState, context_room, session_state
-from app.engine.tree.session_export import entry_masker, export_session
+from app.engine.tree.session_export import export_session, make_entry_masker
 from app.engine.user_runs.shell_snapshot import ShellSnapshotSource
 from app.sessions.session_log import SessionLog
 from app.sessions.stats import SessionCounts
@@ -141,9 +141,9 @@ class Session:
 
     def commands(self) -> Sequence[Any]:
         """Returns the `/name` commands of extensions, prompts and skills, as `get_commands` lists them."""
-        return [*self._dependencies.hooks.extension_commands(), *self.mcp.commands()]
+        return [*self._dependencies.hooks.extension_commands(), *self.mcp.prompt_commands()]
 
-    def shown_text(self, message: CustomMessage) -> str:
+    def text_of_custom_message(self, message: CustomMessage) -> str:
         """Returns the text of a message for a text-only interface."""
         return self._dependencies.hooks.text_of_custom_message(message)
 
@@ -211,14 +211,14 @@ class Session:
         """Continues the conversation without a new prompt."""
         self._parts.prompts.resume()
 
-    async def unmask(self) -> PromptDisposition:
+    async def resend_unmasked(self) -> PromptDisposition:
         """Sends the last masked prompt again, unmasked. Raises `UserError`."""
-        return await self._parts.prompts.unmask()
+        return await self._parts.prompts.resend_unmasked()
 
-    async def retry(self) -> bool:
+    async def retry_failed_answer(self) -> bool:
         """Repeats the request after a failed or stopped answer, which leaves the context. Returns False if there
         is no such answer."""
-        return await self._parts.prompts.retry(self.last_answer)
+        return await self._parts.prompts.retry_failed_answer(self.last_answer)
 
     async def send(
         self,
@@ -242,17 +242,17 @@ class Session:
         """Stops the current run and all helpers, and waits until the run has settled. Queued messages stay queued."""
         await self._parts.abort()
 
-    def interrupt(self, message: CustomMessage) -> bool:
+    def interrupt_answer(self, message: CustomMessage) -> bool:
         """Drops the arriving answer; the run continues after `message`. Returns False if no answer is arriving."""
         return self._parts.runner.interruption.interrupt_answer(message)
 
     async def wait_until_idle(self) -> None:
         await self._parts.runner.wait_until_idle()
 
-    def export(self, target: Path | None = None) -> Path:
+    def export_to_file(self, target: Path | None = None) -> Path:
         """Exports the session in the format of the file's ending, secrets masked. For a thread; raises
         `OSError`."""
-        change = entry_masker(self._parts.masking, self.cwd)
+        change = make_entry_masker(self._parts.masking, self.cwd)
         return export_session(
             self.log, target, change=change, draw=self.tools.draw_call_card, folder=self.cwd
         )
@@ -265,7 +265,7 @@ class Session:
         """Loads tools, secrets, encoders and the model's client before the first request. Takes a while, so it
         is for a thread."""
         import_module("app.agent.loop")
-        self.requests.sections()
+        self.requests.prompt_sections()
         self._parts.core.conversation.warm_up_encoders()
         choice = self._dependencies.model_choice
         if choice.model is not None:
@@ -276,13 +276,13 @@ class Session:
         """Tells extensions that the program ends, while the session still works."""
         await self._dependencies.hooks.on_program_end()
 
-    def on_close(self, call: Callable[[], None]) -> None:
+    def add_close_callback(self, call: Callable[[], None]) -> None:
         """Calls `call` when the session has been closed."""
         self._close_callbacks.append(call)
 
     async def close(self) -> None:
         try:
-            await self._parts.end()
+            await self._parts.end_session()
         finally:
             while self._close_callbacks:
                 self._close_callbacks.pop()()

@@ -36,7 +36,7 @@ class SessionNotes(msgspec.Struct, frozen=True):
         """Edits the context for the user: waits for a summary in progress, and warns about the prompt cache."""
         self.preconditions.require_idle("Changing the context")
         await self.edit_context(target_id, replacement)
-        self.cache.warn_if_dropped("context")
+        self.cache.warn_if_cache_lost("context")
 
     async def _publish_entry(self, entry: Entry) -> Entry:
         await self.event_bus.publish(EntryAppended(entry=entry))

@@ -26,7 +26,7 @@ from app.engine.session_notes import SessionNotes
 from app.engine.settings_watch import SettingsWatch
 from app.engine.tools.tool_parts import ToolParts
 from app.engine.tree.compaction_actions import CompactionActions
-from app.engine.tree.navigation import Navigation
+from app.engine.tree.navigation import SessionNavigation
 from app.engine.user_runs.user_run_parts import UserRunParts
 from app.values.messages import CustomMessage
 
@@ -54,8 +54,10 @@ class SessionParts:
         self.permission_gate = PermissionGate(
             core,
             given.permission_context,
-            add_section=self.models.requests.add_section,
-            unheld=lambda paths, ignored: self.files.session_files.unrestorable(paths, ignored=ignored),
+            add_section=self.models.requests.set_section,
+            unheld=lambda paths, ignored: self.files.session_files.find_unrestorable_files(
+                paths, ignored=ignored
+            ),
         )
         self.planning = PlanningParts(
             core, self.permission_gate, self.models.requests, masking, send=self._send
@@ -125,8 +127,8 @@ class SessionParts:
             options=core.options,
         )
 
-    def _build_navigation(self, given: SessionDependencies) -> Navigation:
-        return Navigation(
+    def _build_navigation(self, given: SessionDependencies) -> SessionNavigation:
+        return SessionNavigation(
             core=self.core,
             session_paths=given.session_paths,
             context=self.context,
@@ -137,7 +139,7 @@ class SessionParts:
             folders=self.permission_gate.folders,
             servers=self.servers,
             preconditions=self.preconditions,
-            stop_operations=self.stop,
+            stop_operations=self.stop_operations,
             enter_folder=given.enter_folder,
         )
 
@@ -148,7 +150,7 @@ class SessionParts:
     def _require_idle(self, what: str) -> None:
         self.preconditions.require_idle(what)
 
-    async def stop(self) -> None:
+    async def stop_operations(self) -> None:
         """Stops the running operations and waits until they have ended."""
         self.user_runs.abort()
         self.runner.goal.stop_check()
@@ -157,16 +159,16 @@ class SessionParts:
 
     async def abort(self) -> None:
         """Stops the running operations and all helpers, those in the background too."""
-        self.helpers.stop()
-        await self.stop()
-        self.helpers.stop()  # those that the run has begun until it stopped
+        self.helpers.stop_all_helpers()
+        await self.stop_operations()
+        self.helpers.stop_all_helpers()  # those that the run has begun until it stopped
 
-    async def end(self) -> None:
+    async def end_session(self) -> None:
         """Ends the run, the jobs and the log; then closes listeners and file contents."""
         workspace, telling = self.core.workspace, self.core.event_bus
         self.prompts.close()
-        self.helpers.stop()
-        stopping = asyncio.ensure_future(self.stop())
+        self.helpers.stop_all_helpers()
+        stopping = asyncio.ensure_future(self.stop_operations())
         await asyncio.wait({stopping}, timeout=STOP_TIMEOUT)
         workspace.end_kernel()  # a cell that ignores interrupts would delay the end of the run for seconds
         await asyncio.wait({stopping}, timeout=STOP_TIMEOUT)

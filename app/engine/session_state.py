@@ -35,9 +35,9 @@ class SessionState(msgspec.Struct, frozen=True, kw_only=True):
     # The model
     model: Model | None
     thinking: ThinkingLevel
-    levels: tuple[ThinkingLevel, ...]
+    thinking_levels: tuple[ThinkingLevel, ...]
     """The thinking levels of the model."""
-    scope: tuple[Model, ...]
+    cycle_models: tuple[Model, ...]
     """The models of the cycle; empty: all that have credentials."""
 
     # Activity
@@ -50,13 +50,13 @@ class SessionState(msgspec.Struct, frozen=True, kw_only=True):
     is_cell_running: bool
     """Whether a Python cell of the user is running."""
     is_checking_goal: bool
-    waiting_count: int
+    queued_count: int
     """Number of messages in the queues."""
     running_jobs: int
 
     # Context
     context_tokens: int
-    is_full: bool
+    is_context_full: bool
     """Whether the context uses tokens reserved for the answer."""
 
     # Settings
@@ -67,13 +67,13 @@ class SessionState(msgspec.Struct, frozen=True, kw_only=True):
     probed."""
     is_planning: bool
     """Whether plan mode is on: nothing changes until a plan is accepted."""
-    asks_person: bool
+    can_ask_person: bool
     """Whether a user can answer questions."""
     compaction_mode: CompactionMode
     steering_mode: QueueMode
     follow_up_mode: QueueMode
     interrupt_mode: InterruptMode
-    retries: bool
+    is_auto_retry_on: bool
 
     @property
     def is_busy(self) -> bool:
@@ -126,27 +126,27 @@ def session_state(given: SessionDependencies, made: SessionParts) -> SessionStat
         is_on_disk=log.is_on_disk,
         model=choice.model,
         thinking=choice.thinking,
-        levels=choice.thinking_levels,
-        scope=choice.scope,
+        thinking_levels=choice.thinking_levels,
+        cycle_models=choice.scope,
         is_running=made.runner.is_running,
         is_compacting=made.context.is_summarising,
         is_waiting_to_retry=made.runner.countdown.is_running,
         is_shell_running=made.user_runs.shell.running_task.is_running,
         is_cell_running=made.user_runs.cells.running_task.is_running,
         is_checking_goal=made.runner.goal.is_checking,
-        waiting_count=len(queues),
+        queued_count=len(queues),
         running_jobs=len(made.jobs.running_jobs()),
         context_tokens=made.core.usage_totals.context_tokens,
-        is_full=made.context.compactor.is_context_full,
+        is_context_full=made.context.compactor.is_context_full,
         permission_mode=made.permission_gate.rules.mode,
         sandbox_warning=made.permission_gate.boxes.missing_sandbox_warning
-        if made.permission_gate.asks_person
+        if made.permission_gate.can_ask_person
         else "",
         is_planning=made.planning.plan.is_on,
-        asks_person=made.permission_gate.asks_person,
+        can_ask_person=made.permission_gate.can_ask_person,
         compaction_mode=given.options.effective_settings.settings.compaction.mode,
         steering_mode=given.options.queue_mode("steering"),
         follow_up_mode=given.options.queue_mode("follow_up"),
         interrupt_mode=given.options.interrupt_mode(),
-        retries=given.options.effective_settings.settings.retry.enabled,
+        is_auto_retry_on=given.options.effective_settings.settings.retry.enabled,
     )

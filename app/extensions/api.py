@@ -214,7 +214,7 @@ class ExtensionApi:
 
     def mcp_servers(self) -> Sequence[ServerView]:
         """Lists all MCP servers of the session with their status and offers, without contacting any."""
-        return self._session.mcp.servers()
+        return self._session.mcp.server_views()
 
     def use_operations(
         self, *, files: FileOperations | None = None, processes: ProcessOperations | None = None
@@ -287,7 +287,7 @@ class ExtensionApi:
         the same run continues behind this message, which gives the reason. False: no answer is streaming; use
         `send_message`."""
         message = CustomMessage(custom_type=custom_type, content=content, display=display, details=details)
-        return self._session.interrupt(message)
+        return self._session.interrupt_answer(message)
 
     async def send_user_message(
         self,

@@ -128,7 +128,7 @@ class Context:
         return await self._session.permissions.permission_context.check_trust()
 
     def has_pending_messages(self) -> bool:
-        return self._session.state.waiting_count > 0
+        return self._session.state.queued_count > 0
 
     def context_usage(self) -> WindowUsage | None:
         usage = self._session.context_usage()
@@ -137,7 +137,7 @@ class Context:
         return WindowUsage(tokens=usage.tokens, window=usage.context_window, percent=usage.percent)
 
     def system_prompt(self) -> str:
-        return join_prompt_sections(self._session.requests.sections())
+        return join_prompt_sections(self._session.requests.prompt_sections())
 
     async def abort(self) -> None:
         await self._session.abort()
@@ -164,7 +164,7 @@ class Context:
         nothing to stage, or too much is staged.
         """
         wished = [RequestedChange(path=path, text=text) for path, text in (changes or {}).items()]
-        staged = await self._session.pending.stage(
+        staged = await self._session.pending.stage_changes(
             label, source_tool_name, wished, apply=apply, reject=reject
         )
         return staged.id
@@ -195,7 +195,10 @@ class CommandContext(Context):
     ) -> bool:
         wish = NavigationOptions(should_summarise=summarize, instructions=instructions)
         return await await_success(
-            self._session.branches.go_to(entry_id, wish), RequestRefused, SummaryFailed, NothingToCompact
+            self._session.branches.go_to_entry(entry_id, wish),
+            RequestRefused,
+            SummaryFailed,
+            NothingToCompact,
         )
 
     async def switch_session(self, path: Path) -> bool:
@@ -206,7 +209,7 @@ class CommandContext(Context):
         await session.abort()
         log = self._binding.session_paths.open_file(path)
         log.require_cwd(session.cwd)
-        await session.branches.open(log, "resume")
+        await session.branches.open_session(log, "resume")
 
     async def reload(self) -> None:
         """Loads every extension again. This context refuses afterwards."""

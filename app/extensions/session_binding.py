@@ -116,7 +116,7 @@ class SessionRecord:
     def read_restriction(self, path: Path) -> str:
         """Explains why a `read` of this file would need approval (a rule hides it, or it may hold secrets),
         so that none of its content should reach the model. Usually empty."""
-        return self._session.permissions.read_restriction(path)
+        return self._session.permissions.hidden_file_reason(path)
 
     def masked(self, text: str) -> str:
         """Returns a text with its secrets masked, as the model reads it."""
@@ -149,13 +149,13 @@ class RegistrationTables(msgspec.Struct, eq=False):
             self.session.tools.unregister_tool(name)
 
     def add_server(self, name: str, entry: Mapping[str, Any], owner: str) -> None:
-        self.session.mcp.set_server(name, entry)
+        self.session.mcp.set_added_server(name, entry)
         self._servers_by_owner.setdefault(owner, []).append(name)
 
     def remove_server(self, name: str, owner: str) -> None:
         if name in self._servers_by_owner.get(owner, []):
             self._servers_by_owner[owner].remove(name)
-            self.session.mcp.set_server(name, None)
+            self.session.mcp.set_added_server(name, None)
 
     def add_provider(self, spec: ProviderSpec, owner: str) -> None:
         register_provider_models(
@@ -188,7 +188,7 @@ class RegistrationTables(msgspec.Struct, eq=False):
         for name in self._tools_by_owner.pop(owner, []):
             self.session.tools.unregister_tool(name)
         for name in self._servers_by_owner.pop(owner, []):
-            self.session.mcp.set_server(name, None)
+            self.session.mcp.set_added_server(name, None)
         self.registry.remove_adapters_of(owner)
         self.model_choice.catalogue.remove_extension_entries(owner)
         self.model_choice.credentials.remove_extension_keys(owner)

@@ -68,7 +68,7 @@ async def set_goal(session: Session, given: CommandLineInput, commands: Sequence
     if others:
         raise UsageError("--goal-check takes one prompt, which is the goal. Join the prompts into one.")
     try:
-        await session.goal.set(goal, [GoalCheck(command=command) for command in commands])
+        await session.goal.set_goal(goal, [GoalCheck(command=command) for command in commands])
     except GoalRefused as problem:
         raise UsageError(f"--goal-check: {problem}") from None
     return given
@@ -89,7 +89,7 @@ async def wait_for_jobs(session: Session) -> None:
     await session.wait_until_idle()
     try:
         async with asyncio.timeout(session.budget.seconds_left):
-            while await session.jobs.wait_for_all():
+            while await session.jobs.wait_until_all_reported():
                 await session.wait_until_idle()
     except TimeoutError:
         session.budget.note_time_limit_reached()
@@ -173,7 +173,7 @@ def _answer_failure(session: Session, next_step: RemedyFinder) -> FailedRun | No
 
 def _unmet_goal(session: Session) -> FailedRun | None:
     """Returns the failure of a goal that is not met; None if it is met, or if there is no goal."""
-    view = session.goal.view
+    view = session.goal.goal_view
     if view is None:
         return None
     goal = view.goal
@@ -199,7 +199,7 @@ def _unfinished_end(session: Session) -> FailedRun | None:
     """Returns the failure of an agent that is blocked, or that stopped after a refused call; None for neither, or
     if the goal is met."""
     answer = session.last_answer
-    if (view := session.goal.view) is not None and view.goal.status == "done":
+    if (view := session.goal.goal_view) is not None and view.goal.status == "done":
         return None
     if answer is not None and (needed := answer.blocked_on):
         return FailedRun(BLOCKED, f"The agent is blocked: {needed}", has_answer=True)
@@ -215,9 +215,9 @@ def _unfinished_end(session: Session) -> FailedRun | None:
 
 def add_headless_sections(session: Session, schema: AnswerSchema | None) -> None:
     """Tells the model in the system prompt that no person follows the run, and the schema of the answer."""
-    session.requests.add_section("unattended", _UNATTENDED_SECTION)
+    session.requests.set_section("unattended", _UNATTENDED_SECTION)
     if schema is not None:
-        session.requests.add_section("answer_schema", schema.prompt_section)
+        session.requests.set_section("answer_schema", schema.prompt_section)
 
 
 def _refused_call(session: Session) -> PastVerdict | None:
@@ -230,7 +230,7 @@ def _refused_call(session: Session) -> PastVerdict | None:
             calls.add(entry.message.tool_call_id)
         elif calls or not isinstance(entry.message, AssistantMessage):  # otherwise this is the answer itself
             break
-    past = session.permissions.view().past_verdicts
+    past = session.permissions.gate_state().past_verdicts
     return next((one for one in past if one.call_id in calls and one.outcome == "refused"), None)
 
 

@@ -92,7 +92,7 @@ def _last_answer(session: Session, before: int) -> str | None:
             and entry.display
             and entry.custom_type != CHECK_MESSAGE_TYPE
         ):
-            return session.shown_text(
+            return session.text_of_custom_message(
                 CustomMessage(custom_type=entry.custom_type, content=entry.content, details=entry.details)
             )
     return None
@@ -126,9 +126,9 @@ def _write_text(descriptor: int, text: str) -> str | None:
 def _print_goal_check(message: CustomMessage) -> None:
     """Prints the result of a goal's check to standard error."""
     if message.custom_type == CHECK_MESSAGE_TYPE:
-        from app.engine.goals.goal_texts import short_result_text  # noqa: PLC0415  (most runs have no goal)
+        from app.engine.goals.goal_texts import short_check_result_text  # noqa: PLC0415  (most runs have no goal)
 
-        print_problem(short_result_text(from_wire(message.details, Goal)))
+        print_problem(short_check_result_text(from_wire(message.details, Goal)))
 
 
 def _print_notice(event: Event) -> None:

@@ -112,7 +112,7 @@ class BayouApp(App[int]):
         self.approval_bar = self.page.approval_bar
         self.presenter, self.status, self.tasks = self.page.presenter, self.page.status, self.page.tasks
         self.prompt = PromptParts(self, assembled, self.page, self.action_table)
-        self.session_texts = BackgroundIndexer(lambda: assembled.session_paths.root)
+        self.session_texts = BackgroundIndexer(lambda: assembled.session_paths.sessions_root)
         self.feature_register = FeatureRegister(make_feature_services(self))
         subscribe_app_listeners(self, self.feature_register)
         self.prompt_sender = self.prompt.make_sender(

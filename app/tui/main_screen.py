@@ -122,7 +122,7 @@ class MainScreen(Screen[None]):
     def _edit_queued(self, message: QueueView.EditRequested) -> None:
         match message:
             case QueueView.RemoveRequested():
-                self._queued.session.queues.remove(message.row_id)
+                self._queued.session.queues.remove_message(message.row_id)
             case QueueView.SwitchRequested():
                 self._queued.session.queues.move_to_other_queue(message.row_id)
             case _:

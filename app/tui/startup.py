@@ -140,7 +140,7 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
         app.tasks.spawn(app.status.update_git_state())
         app.is_ready.set()
         servers = app.session.mcp
-        servers.connect_new()
+        servers.connect_new_servers()
         app.tasks.spawn(app.page.first_screen.load(app.presenter.update_first_page))
         if (
             self.indexes_sessions and not self.opens_sessions
@@ -168,7 +168,7 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
     async def _load_prompt_history(self, app: "BayouApp") -> None:
         """Loads this project's older prompts into the editor's history, and after them drafts that were never sent."""
         prompts = await asyncio.to_thread(app.prompt.project_history.read_prompts)
-        abandoned = app.prompt.unsent_draft.take_abandoned_drafts(app.assembled.session_paths.folder)
+        abandoned = app.prompt.unsent_draft.take_abandoned_drafts(app.assembled.session_paths.project_folder)
         for draft in abandoned:
             app.prompt.project_history.add_prompt(draft)
         app.editor.history.replace([*prompts, *abandoned, *app.editor.history.entries])

@@ -184,7 +184,7 @@ async def test_huge_arguments_are_passed_on_and_not_repeated_in_full_when_they_a
     )
     ended = [
         event
-        async for event in ToolCallBatch(message, stage.ports).events()
+        async for event in ToolCallBatch(message, stage.ports).run_and_yield_events()
         if isinstance(event, ToolExecutionEnd)
     ]
     assert seen == [5_000_000]

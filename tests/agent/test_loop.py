@@ -216,8 +216,8 @@ async def test_steering_is_delivered_after_the_batch_and_follow_ups_at_the_end()
 
     def queue_once(event: Event) -> None:
         if isinstance(event, ToolExecutionStart):
-            stage.queues.add("follow_up", user_message("later"))
-            stage.queues.add("steering", user_message("now"))
+            stage.queues.add_message("follow_up", user_message("later"))
+            stage.queues.add_message("steering", user_message("now"))
 
     stage.on_event = queue_once
     await stage.run("go")
@@ -228,13 +228,13 @@ async def test_steering_is_delivered_after_the_batch_and_follow_ups_at_the_end()
 async def test_queues_release_one_message_at_a_time_or_all() -> None:
     one = ScriptedLoop(say("1"), say("2"), say("3"))
     for text in ("a", "b"):
-        one.queues.add("follow_up", user_message(text))
+        one.queues.add_message("follow_up", user_message(text))
     await one.run("go")
     assert one.script.request_count == 3
 
     everything = ScriptedLoop(say("1"), say("2"), queue_mode="all")
     for text in ("a", "b"):
-        everything.queues.add("follow_up", user_message(text))
+        everything.queues.add_message("follow_up", user_message(text))
     await everything.run("go")
     assert everything.script.request_count == 2
 
@@ -250,7 +250,7 @@ async def test_in_immediate_mode_steering_skips_the_rest_and_keeps_what_is_finis
 
     def steer(event: Event) -> None:
         if isinstance(event, ToolExecutionEnd) and event.tool_name == "echo":
-            stage.queues.add("steering", user_message("stop that"))
+            stage.queues.add_message("steering", user_message("stop that"))
 
     stage.on_event = steer
     await stage.run("go")
@@ -264,7 +264,7 @@ async def test_in_immediate_mode_steering_while_the_model_speaks_skips_its_whole
 
     def steer(event: Event) -> None:
         if isinstance(event, MessageUpdate) and not stage.queues.queued_messages("steering"):
-            stage.queues.add("steering", user_message("not that"))
+            stage.queues.add_message("steering", user_message("not that"))
 
     stage.on_event = steer
     await stage.run("go")
@@ -281,7 +281,7 @@ async def test_in_immediate_mode_steering_skips_what_a_sequential_batch_has_not_
 
     def steer(event: Event) -> None:
         if isinstance(event, ToolExecutionEnd) and len(stage.all(ToolExecutionEnd)) == 1:
-            stage.queues.add("steering", user_message("enough"))
+            stage.queues.add_message("steering", user_message("enough"))
 
     stage.on_event = steer
     await stage.run("go")
@@ -297,7 +297,7 @@ async def test_steering_outlives_a_batch_that_wants_to_end_the_run() -> None:
 
     def steer(event: Event) -> None:
         if isinstance(event, ToolExecutionStart):
-            stage.queues.add("steering", user_message("one more thing"))
+            stage.queues.add_message("steering", user_message("one more thing"))
 
     stage.on_event = steer
     await stage.run("go")
@@ -310,7 +310,7 @@ async def test_in_wait_mode_steering_leaves_running_calls_alone() -> None:
 
     def steer(event: Event) -> None:
         if isinstance(event, ToolExecutionEnd) and event.tool_name == "echo":
-            stage.queues.add("steering", user_message("also this"))
+            stage.queues.add_message("steering", user_message("also this"))
             gate.go_on.set()
 
     stage.on_event = steer

@@ -119,9 +119,9 @@ async def harness(plan: dict[str, Any]) -> ScriptedLoop:
             counts[action] += 1
         match action:
             case "steer":
-                stage.queues.add("steering", user_message(f"steer {counts['steer']}"))
+                stage.queues.add_message("steering", user_message(f"steer {counts['steer']}"))
             case "follow":
-                stage.queues.add("follow_up", user_message(f"follow {counts['follow']}"))
+                stage.queues.add_message("follow_up", user_message(f"follow {counts['follow']}"))
             case "aside":
                 message = CustomMessage(custom_type="note", content=f"aside {counts['aside']}")
                 stage.queues.add_aside(AsideMessage(message=message))

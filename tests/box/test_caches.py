@@ -239,7 +239,7 @@ async def test_a_store_is_written_by_an_allowed_call_of_its_package_manager(boxe
 def test_folders_of_projects_that_are_gone_or_old_are_removed(home: Path, project: Path) -> None:
     def folder(name: str) -> Path:
         (home / name).mkdir(exist_ok=True)
-        return Path(ProjectCaches(str(home), {}).folder(str(home / name), "/nowhere", ()))
+        return Path(ProjectCaches(str(home), {}).project_folder(str(home / name), "/nowhere", ()))
 
     gone, old, used = map(folder, ("gone", "old", "used"))
     module = gone / "go-mod/a"
@@ -254,11 +254,11 @@ def test_folders_of_projects_that_are_gone_or_old_are_removed(home: Path, projec
 
 
 def test_a_link_in_place_of_a_projects_folder_is_not_used(home: Path, project: Path) -> None:
-    folder = Path(ProjectCaches(str(home), {}).folder(str(project), "/nowhere", ()))
+    folder = Path(ProjectCaches(str(home), {}).project_folder(str(project), "/nowhere", ()))
     folder.rename(folder.with_name("moved"))
     folder.symlink_to(home / ".ssh")
     (home / "private").mkdir()
-    again = ProjectCaches(str(home), {}).folder(str(project), str(home / "private"), ())
+    again = ProjectCaches(str(home), {}).project_folder(str(project), str(home / "private"), ())
     assert again == f"{home}/private/caches"
 
 
@@ -268,10 +268,10 @@ def test_downloads_that_did_not_change_are_not_listed_again(
     (home / ".m2/repository/a").mkdir(parents=True)
     (home / ".m2/repository/a/a.jar").write_text("x")
     caches = ProjectCaches(str(home), {})
-    folder = caches.folder(str(home), "/nowhere", ())
+    folder = caches.project_folder(str(home), "/nowhere", ())
     assert Path(folder, "maven/a/a.jar").is_symlink()
     monkeypatch.setattr(Path, "glob", None)
-    assert caches.folder(str(home), "/nowhere", ()) == folder
+    assert caches.project_folder(str(home), "/nowhere", ()) == folder
 
 
 MANIFEST = '[package]\nname = "{name}"\nversion = "0.1.0"\nedition = "2021"\n'

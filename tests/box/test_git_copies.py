@@ -159,7 +159,7 @@ async def test_packs_cannot_be_removed_and_gc_itself_removes_them(boxed: Boxed, 
     hands = boxed()
     await hands.outcome("rm -rf .git/objects/pack; git gc -q")
     assert set(before) <= set(packs.glob("*.pack"))
-    hands.let_run("gc", only_repacks=True)
+    hands.let_run("gc", is_repack_only=True)
     assert await hands.code("git gc -q", "gc") == 0
     assert len([*packs.glob("*.pack")]) == 1 and git(repository, "fsck") == ""
 

@@ -194,7 +194,7 @@ async def test_without_a_user_the_request_is_refused_by_name(
         call("bash", command="make x", outside=True, reason="why"),
         call("bash", command="make x", allow=["write ~/notes"], reason="why"),
         say("ok"),
-        asks="nobody",
+        asks="none",
     )
     harness.effective_settings.set("sandbox.mode", "required")
     harness.session.permissions.rules.set_mode(mode)

@@ -54,7 +54,7 @@ def write(home: Path, path: str, mode: int = 0o644, text: str = "content") -> Pa
 def test_a_private_or_telling_file_of_a_program_is_found(tmp_path: Path, path: str, mode: int) -> None:
     file = write(tmp_path, path, mode)
     private = PrivateFiles(str(tmp_path))
-    assert private.is_private_file(str(file)) and str(file) in private.find().files
+    assert private.is_private_file(str(file)) and str(file) in private.find_private_places().files
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_what_builds_read_and_what_is_no_programs_stays(tmp_path: Path, path: st
     file = write(tmp_path, path, mode)
     private = PrivateFiles(str(tmp_path))
     assert not private.is_private_file(str(file))
-    assert private.find().files == () and private.find().folders == ()
+    assert private.find_private_places().files == () and private.find_private_places().folders == ()
 
 
 def test_where_all_files_are_made_private_only_names_count(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_folder_of_private_files_is_hidden_as_a_whole(tmp_path: Path) -> None:
     for number in range(300):
         write(tmp_path, f".newprogram/logins/{number}", 0o600)
     write(tmp_path, ".newprogram/settings.json")
-    found = PrivateFiles(str(tmp_path)).find()
+    found = PrivateFiles(str(tmp_path)).find_private_places()
     assert found.folders == (str(tmp_path / ".newprogram" / "logins"),) and found.files == ()
 
 
@@ -117,11 +117,13 @@ def test_a_new_file_is_found_and_a_link_leads_to_the_file(tmp_path: Path) -> Non
     clock = Clock()
     write(tmp_path, ".newprogram/settings.json")
     private = PrivateFiles(str(tmp_path), clock=clock)
-    assert private.find().files == ()
+    assert private.find_private_places().files == ()
     file = write(tmp_path, "dotfiles/login", 0o600)
     (tmp_path / ".newprogram" / "login").symlink_to(file)
     clock.now += CACHE_SECONDS
-    assert private.find().files == (str(file),) and private.has_any_below(str(tmp_path / "dotfiles"))
+    assert private.find_private_places().files == (str(file),) and private.has_private_file_below(
+        str(tmp_path / "dotfiles")
+    )
 
 
 def test_a_new_private_file_ends_no_kernel_and_no_shell() -> None:
@@ -168,7 +170,7 @@ async def test_bayous_own_tools_ask_in_every_mode(tmp_path: Path) -> None:
     link.parent.mkdir()
     link.hardlink_to(file)
     reads = (call("read", path=str(file)), call("read", path="notes"))
-    harness = gated_session(tmp_path, *reads, say("ok"), asks="nobody")
+    harness = gated_session(tmp_path, *reads, say("ok"), asks="none")
     harness.session.permissions.rules.set_mode("full")
     await harness.prompt("go")
     assert all("may contain keys" in one and "the key" not in one for one in results(harness))

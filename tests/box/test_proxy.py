@@ -267,7 +267,7 @@ async def test_a_network_command_reaches_the_hosts_it_was_let_run_with_and_no_ot
 
 async def test_without_a_user_a_host_is_refused_with_an_explanation(tmp_path: Path) -> None:
     skip_below("namespaces")
-    harness = gated_session(tmp_path, call("bash", command=LOOK), say("ok"), asks="nobody", mode="auto-edit")
+    harness = gated_session(tmp_path, call("bash", command=LOOK), say("ok"), asks="none", mode="auto-edit")
     assert await questions_asked(harness) == []
     assert "reaching unknown.example.invalid:80 was refused" in results(harness)[0]
 
@@ -340,13 +340,13 @@ async def test_a_command_beside_an_allowed_request_does_not_get_the_machines_net
 
 
 async def test_a_call_that_was_let_run_with_a_group_reaches_its_hosts_unasked(tmp_path: Path) -> None:
-    harness = gated_session(tmp_path, say("ok"), mode="auto-edit", asks="nobody")
+    harness = gated_session(tmp_path, say("ok"), mode="auto-edit", asks="none")
     hosts = parts_of(harness.session).permission_gate.boxes.hosts
     assert hosts is not None
-    name = hosts.caller_name("c", "pip install thing", frozenset(hosts_of_group("python packages")))
+    name = hosts.register_caller("c", "pip install thing", frozenset(hosts_of_group("python packages")))
     assert await hosts.decide_connection("pypi.org", 443, name)
     assert not await hosts.decide_connection("evil.example", 443, name)
-    assert not await hosts.decide_connection("pypi.org", 443, hosts.caller_name("d", "python x.py"))
+    assert not await hosts.decide_connection("pypi.org", 443, hosts.register_caller("d", "python x.py"))
     assert hosts.end_caller(name) == ("evil.example:443",)
 
 
@@ -361,11 +361,11 @@ async def test_the_name_of_a_command_that_has_ended_reaches_no_host_unasked(tmp_
             event.answer.set_result(ApprovalReply(is_allowed=answers.pop(0)))
 
     harness.session.subscribe(answer)
-    for name in (hosts.caller_name("c", "pip install x", frozenset({"granted.example:443"})), ""):
+    for name in (hosts.register_caller("c", "pip install x", frozenset({"granted.example:443"})), ""):
         assert name == "" or await hosts.decide_connection("granted.example", 443, name)
         assert await hosts.decide_connection("once.example", 443, name)
         assert await hosts.decide_connection("once.example", 443, name)
-        hosts.end_caller(name or hosts.caller_name("d", "another command"))
+        hosts.end_caller(name or hosts.register_caller("d", "another command"))
         assert not await hosts.decide_connection("once.example", 443, name)
         hosts.end_caller("")
     assert answers == []
@@ -401,7 +401,7 @@ async def test_an_allow_rule_written_while_a_host_is_asked_about_takes_the_quest
             harness.effective_settings.set("permissions.allow", ("net: late.example",))
 
     harness.session.subscribe(allow)
-    assert await hosts.decide_connection("late.example", 443, hosts.caller_name("c", "python x.py"))
+    assert await hosts.decide_connection("late.example", 443, hosts.register_caller("c", "python x.py"))
     assert [(one["tool"], one["decision"]) for one in decisions(harness)] == [("network", "run")]
 
 

@@ -18,7 +18,7 @@ async def test_what_a_command_in_the_box_changed_goes_back(tmp_path: Path) -> No
         "go", bash("python3 -c \"open('a.txt','w').write('new')\"; rm gone.txt; mkdir d; echo 1 > d/b")
     )
     assert acting.read("a.txt") == "new" and acting.read("gone.txt") is None and acting.read("d/b")
-    assert acting.session.permissions.boxes.state().is_in_force
+    assert acting.session.permissions.boxes.sandbox_state().is_in_force
     await acting.undo()
     assert (
         acting.read("a.txt") == "old" and acting.read("gone.txt") == "was here" and acting.read("d/b") is None

@@ -205,8 +205,8 @@ async def test_a_sign_in_from_the_command_line_counts_in_a_session_that_is_open(
         assembled = assemble_session(Options(permissions="full"), paths, {}, ends_with_answer=True)
         verbs = assembled.session.mcp
         with pytest.raises(UserError, match="sign-in required: /mcp login guarded"):
-            await verbs.test("guarded")
-        assert verbs.server("guarded").state == "sign-in"
+            await verbs.test_server("guarded")
+        assert verbs.server_view("guarded").state == "sign-in"
         process = await asyncio.create_subprocess_exec(
             *(*BAYOU, "mcp", "login", "guarded", "--no-browser"),
             stdin=asyncio.subprocess.PIPE,
@@ -222,7 +222,7 @@ async def test_a_sign_in_from_the_command_line_counts_in_a_session_that_is_open(
         process.stdin.write((await asyncio.to_thread(last_page, address)).encode() + b"\n")
         out, _ = await process.communicate()
         assert "Signed in" in out.decode()
-        assert (await verbs.test("guarded")).state == "ready"
+        assert (await verbs.test_server("guarded")).state == "ready"
         await assembled.session.close()
     finally:
         server.close()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.compaction.branch_content import branch_content
-from app.compaction.summary import branch_request
+from app.compaction.summary import branch_summary_request
 from app.engine.tree.tree_commands import navigate_tree
 from app.providers.scripted import say
 from app.values.content import Text, text_of
@@ -29,7 +29,7 @@ def test_the_newest_come_first_and_what_is_left_out_is_reported() -> None:
         "4",
     ]
     assert branch.omitted_count == 3
-    assert "[3 older messages are left out here]" in branch_request(branch)
+    assert "[3 older messages are left out here]" in branch_summary_request(branch)
 
 
 def test_an_earlier_summary_may_exceed_the_budget() -> None:

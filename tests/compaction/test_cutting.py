@@ -91,7 +91,9 @@ def test_only_the_first_kept_message_may_exceed_the_budget():
     long, last = said("y" * 4_000), said()
     prepared = plan_compaction(path(user(), said(), long, last), SMALL, 0)
     assert prepared.first_kept_entry_id == long.id
-    assert sum(map(estimate_tokens, prepared.kept)) - estimate_tokens(long) < SMALL.keep_recent_tokens
+    assert (
+        sum(map(estimate_tokens, prepared.kept_messages)) - estimate_tokens(long) < SMALL.keep_recent_tokens
+    )
 
 
 def test_a_message_with_its_results_stays_whole_however_large_it_is():
@@ -99,7 +101,7 @@ def test_a_message_with_its_results_stays_whole_however_large_it_is():
     asks = said("look", *calls)
     prepared = plan_compaction(path(user(), asks, *(result(call, "r" * 4_000) for call in calls)), SMALL, 0)
     assert prepared.first_kept_entry_id == asks.id
-    assert len(prepared.kept) == 4
+    assert len(prepared.kept_messages) == 4
 
 
 def test_an_extension_may_cut_elsewhere_and_the_files_follow_the_cut():
@@ -108,9 +110,9 @@ def test_an_extension_may_cut_elsewhere_and_the_files_follow_the_cut():
     entries = path(old, asks, done, answer, new, last)
     assert files(plan_compaction(entries, SMALL, 0)).modified_files == ("new.py",)
     earlier = plan_compaction(entries, SMALL, 0, first_kept_entry_id=asks.id)
-    assert earlier.discarded == (old,) and files(earlier).modified_files == ()
+    assert earlier.discarded_messages == (old,) and files(earlier).modified_files == ()
     later = plan_compaction(entries, SMALL, 0, first_kept_entry_id=last.id)
-    assert later.kept == (last,) and files(later).modified_files == ("new.py",)
+    assert later.kept_messages == (last,) and files(later).modified_files == ("new.py",)
     for place, words in (
         (done.id, "its result, which must stay together"),
         ("nowhere", "not on this branch"),
@@ -264,5 +266,5 @@ def test_counts_from_before_a_compaction_mean_nothing():
     meter = ContextMeter()
     meter.reset([user(), said(usage=Usage(input=190_000, output=1))], trusted=())
     assert meter.tokens == 20
-    meter.add(said(usage=Usage(input=50, output=5)))
+    meter.count_message(said(usage=Usage(input=50, output=5)))
     assert meter.tokens == 55

@@ -203,9 +203,9 @@ async def _compacted_again_and_again(history: History, keeps: Sequence[int]) -> 
             said = [message for message in before if not isinstance(message, SystemMessage)]
             assert list(kept) == (said[-len(kept) :] if kept else [])
             gone = said[: len(said) - len(kept)]
-            summarised = [message.id for message in prepared.discarded]
+            summarised = [message.id for message in prepared.discarded_messages]
             assert [m.id for m in gone if not isinstance(m, CompactionSummaryMessage)] == summarised
-            assert [message.id for message in prepared.kept] == [message.id for message in kept]
+            assert [message.id for message in prepared.kept_messages] == [message.id for message in kept]
             # It is the same from the log as it is in the running session, and what was before is all still there.
             assert project_context(session.log.path_to()).messages == after
             assert session.log.path_to()[: len(path)] == path

@@ -103,7 +103,7 @@ async def test_five_compactions_then_resumed_then_back_before_the_first_and_on(t
     await again.prompt("after resuming")
     first = entries[0]
     assert first.parent_id is not None
-    await again.session.branches.go_to(first.parent_id)
+    await again.session.branches.go_to_entry(first.parent_id)
     assert not any(isinstance(message, CompactionSummaryMessage) for message in again.session.messages)
     assert "prompt 1" in texts(again.session.messages)
     await again.prompt("on from there")
@@ -300,9 +300,9 @@ async def test_a_draft_of_a_branch_that_was_left_does_not_count(tmp_path: Path) 
     await harness.prompt("one")
     await harness.prompt("two")
     draft = await harness.session.compaction.draft_summary()
-    await harness.session.branches.go_to(None)
+    await harness.session.branches.go_to_entry(None)
     with pytest.raises(NothingToCompact, match="not on this branch"):
-        await harness.session.compaction.compact_with(draft)
+        await harness.session.compaction.compact_with_draft(draft)
 
 
 async def test_an_extension_writes_changes_or_stops_a_summary_a_previewed_one_too(tmp_path: Path) -> None:
@@ -328,7 +328,7 @@ async def test_an_extension_writes_changes_or_stops_a_summary_a_previewed_one_to
         await session.compaction.draft_summary()
     await session.compaction.draft_summary("All of it.")
     assert "Only the colours." in model.summaries[-1] and "All of it." not in model.summaries[-1]
-    assert given[0].kept and given[0].discarded
+    assert given[0].kept_messages and given[0].discarded_messages
     first = given[0].first_kept_entry_id or ""
     own = CompactionResult(summary="mine", first_kept_entry_id=first, tokens_before=1, details={"by": "me"})
     replies.append(CompactionOverride(result=own))

@@ -69,7 +69,7 @@ async def test_the_summary_of_a_branch_has_its_own_reserve(tmp_path: Path) -> No
     harness.effective_settings.set("branchSummary.reserveTokens", 2_000)
     await harness.prompt("one")
     asked = noting(harness)
-    await harness.session.branches.go_to(None, NavigationOptions(should_summarise=True))
+    await harness.session.branches.go_to_entry(None, NavigationOptions(should_summarise=True))
     assert [options.max_tokens for options in asked] == [1_600]
 
 

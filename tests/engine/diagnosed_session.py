@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from app.engine.files.file_diagnostics import MESSAGE_TYPE
+from app.engine.files.file_diagnostics import DIAGNOSTICS_MESSAGE_TYPE
 from app.engine.permissions.permission_context import PermissionContext
 from app.providers.scripted import call
 from app.values.content import text_of
@@ -36,7 +36,7 @@ def diagnosed_session(
     project.mkdir(exist_ok=True)
     (folder / "lint.py").write_text(LINT)
     standing = more.pop("standing", None) or PermissionContext(
-        approver="nobody", home=folder, agent_dir=folder / "agent", is_trusted=lambda: True, check_trust=yes
+        approver="none", home=folder, agent_dir=folder / "agent", is_trusted=lambda: True, check_trust=yes
     )
     harness = ScriptedSession(
         folder, *responses, tools=builtin_tools(), standing=standing, cwd=project, **more
@@ -59,7 +59,7 @@ def diagnostic_texts(harness: ScriptedSession) -> list[str]:
     return [
         text_of(one.content)
         for one in harness.session.messages
-        if isinstance(one, CustomMessage) and one.custom_type == MESSAGE_TYPE
+        if isinstance(one, CustomMessage) and one.custom_type == DIAGNOSTICS_MESSAGE_TYPE
     ]
 
 

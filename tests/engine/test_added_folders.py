@@ -39,7 +39,7 @@ def results(scene: ProjectSession) -> list[str]:
 async def opened(tmp_path: Path, *responses: object, **options: object) -> ProjectSession:
     scene = ProjectSession(tmp_path / "home", responses)  # type: ignore[arg-type]
     await scene.open(**{"permissions": "auto-edit", **options})
-    scene.session.permissions.permission_context.shared.set_client_policy("deny")
+    scene.session.permissions.permission_context.shared_permissions.set_client_policy("deny")
     return scene
 
 
@@ -55,14 +55,14 @@ async def test_a_folder_that_is_removed_while_a_question_stands_is_asked_about_a
         permissions="ask",
         add_dir=(str(library),),
     )
-    scene.session.permissions.permission_context.shared.set_client_policy("ask")
+    scene.session.permissions.permission_context.shared_permissions.set_client_policy("ask")
     asked: list[QuestionAsked] = []
 
     def remove_and_allow(event: Event) -> None:
         if isinstance(event, QuestionAsked):
             asked.append(event)
             if len(asked) == 1:
-                scene.session.folders.remove(str(library))
+                scene.session.folders.remove_folder(str(library))
             event.answer.set_result(ApprovalReply(is_allowed=len(asked) == 1))
 
     scene.session.subscribe(remove_and_allow)
@@ -84,7 +84,9 @@ async def test_tools_commands_and_undo_work_in_an_added_folder(tmp_path: Path, l
     assert file.read_text() == "changed\nmore\n"
     assert made.read_text() == "new\n"
     assert str(library) in scene.asked[0].system_prompt
-    await scene.session.file_restorer.carry_out(await scene.session.file_restorer.preview(UndoLastPrompts()))
+    await scene.session.file_restorer.carry_out_restore(
+        await scene.session.file_restorer.plan_restore(UndoLastPrompts())
+    )
     assert file.read_text().startswith("def row_boat")
     assert not made.exists()
     await scene.session.close()
@@ -140,15 +142,15 @@ async def test_maps_and_instructions_cover_an_added_folder(tmp_path: Path, libra
     assert "oars.py" in results(scene)[1] and f"relative to {library}" in results(scene)[1]
     assert results(scene)[2].count("Nothing was found") == 2 and str(library) in results(scene)[2]
     maps = scene.session.repository
-    found = await maps.symbols_like("row_boat")
-    async for _ in maps.wait_for_growth():
-        found = await maps.symbols_like("row_boat")
+    found = await maps.symbols_containing("row_boat")
+    async for _ in maps.wait_for_index_growth():
+        found = await maps.symbols_containing("row_boat")
     assert [path for path, _ in found] == [str(library / "src" / "oars.py")]
     oars = str(library / "src" / "oars.py")
     assert oars in [one.path for one in await maps.find_files("row_boat")]
     assert oars in [one.path for one in await maps.find_files("")] and oars in await maps.files_below()
     assert (await maps.find_files("row_boat", str(library)))[0].path == oars
-    assert [symbol.name for symbol in await maps.symbols_of(oars)] == ["row_boat"]
+    assert [symbol.name for symbol in await maps.symbols_of_file(oars)] == ["row_boat"]
     told = [text_of(one.content) for one in scene.session.messages if isinstance(one, CustomMessage)]
     assert any("Rows are counted from one." in text for text in told)
     await scene.session.close()
@@ -160,8 +162,8 @@ async def test_a_resumed_session_has_its_folders_and_names_those_that_are_gone(
     other = tmp_path / "home" / "other"
     other.mkdir()
     scene = await opened(tmp_path, say("ok"))
-    scene.session.folders.add(str(library))
-    scene.session.folders.add("../other")
+    scene.session.folders.add_folder(str(library))
+    scene.session.folders.add_folder("../other")
     await scene.prompt("go")
     await scene.session.close()
     shutil.rmtree(other)
@@ -170,7 +172,7 @@ async def test_a_resumed_session_has_its_folders_and_names_those_that_are_gone(
     again.session.subscribe(lambda event: notices.append(event.text) if isinstance(event, Notice) else None)
     await again.session.events.wait_until_delivered()
     assert again.session.folders.all_folders == (library,)
-    again.session.folders.remove(str(library))
+    again.session.folders.remove_folder(str(library))
     await again.session.close()
     third = await ProjectSession(tmp_path / "home", [say("ok")]).open(continue_=True)
     assert third.session.folders.all_folders == ()
@@ -200,7 +202,7 @@ async def test_folders_that_may_not_be_added_are_refused_in_words(
         (tmp_path / "home" / name).mkdir(parents=True, exist_ok=True)
     scene = await opened(tmp_path)
     with pytest.raises(UserError, match=why):
-        scene.session.folders.add(path.replace("~", str(tmp_path / "home"), 1))
+        scene.session.folders.add_folder(path.replace("~", str(tmp_path / "home"), 1))
     assert scene.session.folders.all_folders == ()
     await scene.session.close()
     with pytest.raises(UsageError, match=r"--add-dir: .*does not exist"):
@@ -209,13 +211,13 @@ async def test_folders_that_may_not_be_added_are_refused_in_words(
 
 async def test_a_folder_replaces_those_in_it_and_is_added_once(tmp_path: Path, library: Path) -> None:
     scene = await opened(tmp_path)
-    scene.session.folders.add(str(library / "src"))
-    scene.session.folders.add(str(library))
+    scene.session.folders.add_folder(str(library / "src"))
+    scene.session.folders.add_folder(str(library))
     with pytest.raises(UserError, match=r"inside .*library, which was added"):
-        scene.session.folders.add(str(library / "src"))
+        scene.session.folders.add_folder(str(library / "src"))
     (tmp_path / "home" / "link").symlink_to(library)
     with pytest.raises(UserError, match="added already"):
-        scene.session.folders.add(str(tmp_path / "home" / "link"))
+        scene.session.folders.add_folder(str(tmp_path / "home" / "link"))
     assert scene.session.folders.all_folders == (library,)
     await scene.session.close()
 
@@ -227,6 +229,6 @@ async def test_programs_of_git_in_an_added_folder_are_in_the_trust_question(
     git_in(library, "config", "core.fsmonitor", "./evil.sh")
     scene = await opened(tmp_path)
     assert trust_question_for(scene.paths).items == ()
-    scene.session.folders.add(str(library))
+    scene.session.folders.add_folder(str(library))
     assert "evil.sh" in json.dumps([item.display_line for item in trust_question_for(scene.paths).items])
     await scene.session.close()

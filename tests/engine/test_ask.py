@@ -76,7 +76,7 @@ async def test_an_answer_of_a_megabyte_is_refused_in_words(tmp_path: Path) -> No
 
 
 async def test_without_a_user_the_model_gets_advice(tmp_path: Path) -> None:
-    harness, asked = asking(tmp_path, [SHAPE], asks="nobody")
+    harness, asked = asking(tmp_path, [SHAPE], asks="none")
     await harness.prompt("go")
     assert not asked and "The user cannot be asked in this run" in results(harness)[0]
     assert harness.script.request_count == 2, "the model goes on"

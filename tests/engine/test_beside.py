@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.engine.models.side_question import NoAnswer, without_open_calls
+from app.engine.models.side_question import NoAnswer, omit_open_calls
 from app.providers.scripted import call, fail, say
 from app.values.content import Text, ToolCall
 from app.values.entries import UsageEntry
@@ -24,7 +24,10 @@ async def test_a_question_and_its_answer_enter_nothing(tmp_path: Path) -> None:
     await harness.prompt("count the oars")
     before, count = harness.session.messages, len(harness.events)
     heard: list[str] = []
-    assert await harness.session.side_questions.ask("why four?", heard.append) == "Because of the race."
+    assert (
+        await harness.session.side_questions.ask_side_question("why four?", heard.append)
+        == "Because of the race."
+    )
     assert "".join(heard) == "Because of the race."
     assert harness.session.messages == before
     assert len(harness.events) == count + 1  # what it cost
@@ -43,7 +46,7 @@ async def test_its_cost_is_kept_and_counted(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, say("One."), say("Two."))
     await harness.prompt("go")
     before = harness.session.stats.usage.output
-    await harness.session.side_questions.ask("really?")
+    await harness.session.side_questions.ask_side_question("really?")
     entry = harness.session.log.entries[-1]
     assert isinstance(entry, UsageEntry) and entry.kind == "beside"
     assert harness.session.stats.usage.output == before + entry.usage.output > before
@@ -63,7 +66,7 @@ async def test_it_is_asked_while_a_tool_runs(tmp_path: Path) -> None:
     await harness.session.prompt("go")
     async with asyncio.timeout(10):
         await begun.wait()
-    assert await harness.session.side_questions.ask("how long?") == "Beside."
+    assert await harness.session.side_questions.ask_side_question("how long?") == "Beside."
     asked = harness.script.received_contexts[1].messages
     assert len(asked) == 2 and plain(asked[0]) == "go"
     done.set()
@@ -75,18 +78,20 @@ async def test_what_cannot_be_answered_is_reported(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, say("Hm."), fail("overloaded"), call("read", path="a"))
     await harness.prompt("go")
     with pytest.raises(NoAnswer, match="overloaded"):
-        await harness.session.side_questions.ask("why?")
+        await harness.session.side_questions.ask_side_question("why?")
     with pytest.raises(NoAnswer, match="tried to call tools"):
-        await harness.session.side_questions.ask("why?")
+        await harness.session.side_questions.ask_side_question("why?")
     with pytest.raises(NoAnswer, match="There is no question"):
-        await harness.session.side_questions.ask("  ")
+        await harness.session.side_questions.ask_side_question("  ")
 
 
 async def test_cancelling_stops_it(tmp_path: Path) -> None:
     gate = asyncio.Event()
     harness = ScriptedSession(tmp_path, say("So", gate=gate))
     begun = asyncio.Event()
-    asking = asyncio.ensure_future(harness.session.side_questions.ask("why?", lambda text: begun.set()))
+    asking = asyncio.ensure_future(
+        harness.session.side_questions.ask_side_question("why?", lambda text: begun.set())
+    )
     async with asyncio.timeout(10):
         await begun.wait()
     asking.cancel()
@@ -114,7 +119,7 @@ async def test_secrets_in_what_is_asked_beside_the_work_stay_here(tmp_path: Path
     key = "ghp_" + "Ab3d" * 9
     harness = ScriptedSession(tmp_path, say("Two. " * 4_000), say("Yes."), say("Begin."), say("Summary."))
     await harness.prompt("count the oars")
-    await harness.session.side_questions.ask(f"is {key} one of them?", lambda text: None)
+    await harness.session.side_questions.ask_side_question(f"is {key} one of them?", lambda text: None)
     await harness.session.side_questions.draft_handoff(f"publish with {key}", lambda text: None)
     harness.effective_settings.set("compaction.keepRecentTokens", 1)
     await harness.session.compaction.compact(f"keep {key}")
@@ -131,6 +136,6 @@ def test_calls_without_results_are_left_out():
         return ToolResultMessage(tool_call_id=call_id, tool_name="x", content=(Text(text="r"),))
 
     begun = [user_message("a"), asks("1"), result("1")]
-    assert without_open_calls(begun) == begun
-    assert without_open_calls([*begun, asks("2", "3"), result("2")]) == begun
-    assert without_open_calls([]) == []
+    assert omit_open_calls(begun) == begun
+    assert omit_open_calls([*begun, asks("2", "3"), result("2")]) == begun
+    assert omit_open_calls([]) == []

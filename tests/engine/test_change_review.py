@@ -68,7 +68,7 @@ async def test_decisions_are_there_after_a_restart_and_only_on_their_branch(page
     again.session.review.close_remarks(frozenset(one.id for one in decided.remarks))
     assert not again.session.review.message()
     assert prompt is not None
-    await again.session.branches.go_to(prompt)
+    await again.session.branches.go_to_entry(prompt)
     assert again.session.review.decisions.kept == frozenset()
     page.scene.assembled = again.scene.assembled
 

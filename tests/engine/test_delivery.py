@@ -145,7 +145,7 @@ async def test_messages_removed_from_the_queue_are_dropped(tmp_path: Path) -> No
     message = harness.session.queues.queued_messages("follow_up")[0]
     waiting = asyncio.ensure_future(harness.session.wait_for_delivery(message.id))
     await asyncio.sleep(0)
-    harness.session.queues.remove(message.id)
+    harness.session.queues.remove_message(message.id)
     assert (await asyncio.wait_for(waiting, 10)).outcome == "dropped"
 
 
@@ -157,7 +157,7 @@ async def test_what_is_left_behind_in_another_branch_is_dropped(tmp_path: Path) 
     await harness.session.send(message)
     waiting = asyncio.ensure_future(harness.session.wait_for_delivery(message.id))
     await asyncio.sleep(0)
-    await harness.session.branches.go_to(leaf)
+    await harness.session.branches.go_to_entry(leaf)
     assert (await asyncio.wait_for(waiting, 10)).outcome == "dropped"
 
 
@@ -182,7 +182,7 @@ class Flight:
     async def send(self, message: CustomMessage) -> asyncio.Task[None]:
         """With all that was sent before."""
         self.made.core.conversation.record_message(message)
-        stream = await self.made.models.requests.ask(Abort())
+        stream = await self.made.models.requests.request_answer(Abort())
 
         async def follow() -> None:
             await self.made.models.requests.handle_event(MessageEnd(message=await stream.final_message()))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.engine.core.hooks import Hooks
-from app.engine.files.file_diagnostics import MAX_REPORTS, MAX_SHOWN_PROBLEMS
+from app.engine.files.file_diagnostics import MAX_REPORTS_PER_PROMPT, MAX_SHOWN_PROBLEMS
 from app.engine.permissions.permission_context import PermissionContext
 from app.providers.scripted import call, say
 from app.undo.content_store import UndoConfig
@@ -91,7 +91,7 @@ async def test_it_never_goes_on_for_ever(tmp_path: Path):
     ]
     harness = diagnosed_session(tmp_path, *script)
     await harness.prompt("go")
-    assert len(diagnostic_texts(harness)) == MAX_REPORTS["turn"]
+    assert len(diagnostic_texts(harness)) == MAX_REPORTS_PER_PROMPT["turn"]
     assert len(harness.all(AgentSettled)) == 1
 
 
@@ -146,7 +146,7 @@ async def test_files_of_another_folder_are_not_checked(tmp_path: Path):
 
 async def test_nothing_of_a_folder_that_is_not_trusted_runs(tmp_path: Path):
     ran = tmp_path / "ran"
-    standing = PermissionContext(approver="nobody", home=tmp_path, agent_dir=tmp_path / "agent")
+    standing = PermissionContext(approver="none", home=tmp_path, agent_dir=tmp_path / "agent")
     harness = diagnosed_session(
         tmp_path, call("write", path="a.txt", content="BAD"), say("done"), standing=standing
     )

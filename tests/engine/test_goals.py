@@ -40,13 +40,13 @@ def working(folder: Path, *answers: Any, **more: Any) -> ScriptedSession:
 
 
 async def reach(harness: ScriptedSession, *commands: str) -> Goal:
-    await harness.session.goal.set("Right.", [GoalCheck(command=one) for one in commands or (CHECK,)])
+    await harness.session.goal.set_goal("Right.", [GoalCheck(command=one) for one in commands or (CHECK,)])
     await harness.prompt("Right.")
     return now(harness)
 
 
 def now(harness: ScriptedSession) -> Goal:
-    view = harness.session.goal.view
+    view = harness.session.goal.goal_view
     assert view is not None
     return view.goal
 
@@ -181,7 +181,7 @@ async def test_all_items_have_to_pass(tmp_path: Path) -> None:
         f"Two things:\n- [ ] answer check: {CHECK}\n2. other  check: `test -e other.txt`"
     )
     assert text == "Two things:\n- [ ] answer\n2. other"
-    await harness.session.goal.set(text, checks)
+    await harness.session.goal.set_goal(text, checks)
     await harness.prompt("go")
     goal = now(harness)
     assert goal.proof is not None and [one.name for one in goal.proof.results] == ["answer", "other"]
@@ -203,7 +203,7 @@ async def test_a_passed_check_ticks_off_its_todo(tmp_path: Path) -> None:
             else None
         )
     )
-    await harness.session.goal.set(
+    await harness.session.goal.set_goal(
         *parse_goal(f"All\n- answer check: {CHECK}\n- other check: test -e other.txt")
     )
     await harness.prompt("go")
@@ -245,12 +245,14 @@ async def test_the_maximum_of_failed_checks_ends_the_work(tmp_path: Path) -> Non
     harness.effective_settings.set("goal.maxChecks", 2)
     goal = await reach(harness)
     assert (goal.status, goal.reason) == ("limit", "2 checks failed (goal.maxChecks)")
-    assert (await harness.session.goal.resume()).failed == 0
+    assert (await harness.session.goal.resume_goal()).failed == 0
 
 
 async def test_escape_ends_a_check_that_never_ends(tmp_path: Path) -> None:
     harness = working(tmp_path, say("Done."), say("never"))
-    await harness.session.goal.set("Right.", [GoalCheck(command=NEVER), GoalCheck(command="touch second")])
+    await harness.session.goal.set_goal(
+        "Right.", [GoalCheck(command=NEVER), GoalCheck(command="touch second")]
+    )
     await harness.session.prompt("go")
     await harness.until(lambda: any("begun" in repr(event) for event in harness.all(ToolExecutionUpdate)))
     await harness.session.abort()
@@ -264,8 +266,8 @@ async def test_escape_ends_a_check_that_never_ends(tmp_path: Path) -> None:
 async def test_a_check_has_a_time_limit(tmp_path: Path) -> None:
     harness = working(tmp_path, say("Done."))
     harness.effective_settings.set("goal.checkSeconds", 1)
-    await harness.session.goal.set("Right.", [GoalCheck(command="sleep 600")])
-    goal = await harness.session.goal.check()
+    await harness.session.goal.set_goal("Right.", [GoalCheck(command="sleep 600")])
+    goal = await harness.session.goal.check_goal_now()
     assert goal.proof is not None and goal.status == "active"
     (result,) = goal.proof.results
     assert result.exit_code is None and "did not end within 1 seconds (goal.checkSeconds)" in result.problem
@@ -285,8 +287,8 @@ async def test_a_check_has_a_time_limit(tmp_path: Path) -> None:
 async def test_invalid_goals_are_refused(tmp_path: Path, text: str, commands: list[str], why: str) -> None:
     harness = working(tmp_path)
     with pytest.raises(GoalRefused, match=why):
-        await harness.session.goal.set(text, [GoalCheck(command=one) for one in commands])
-    assert harness.session.goal.view is None and harness.all(GoalChanged) == []
+        await harness.session.goal.set_goal(text, [GoalCheck(command=one) for one in commands])
+    assert harness.session.goal.goal_view is None and harness.all(GoalChanged) == []
 
 
 async def test_a_check_goes_through_the_permissions(tmp_path: Path) -> None:
@@ -344,7 +346,7 @@ async def test_files_of_added_folders_count(tmp_path: Path, is_repository: bool)
     (library / "a.txt").write_text("a")
     if is_repository:
         git(library, "init", "-q")
-    harness.session.folders.add(str(library))
+    harness.session.folders.add_folder(str(library))
     await reach(harness)
     assert not await is_stale(harness)
     (library / "a.txt").write_text("b")
@@ -352,7 +354,7 @@ async def test_files_of_added_folders_count(tmp_path: Path, is_repository: bool)
     assert view is not None and view.is_stale and view.changed == (str(library / "a.txt"),)
     (library / "a.txt").write_text("a")
     assert not await is_stale(harness)
-    harness.session.folders.remove(str(library))
+    harness.session.folders.remove_folder(str(library))
     assert await is_stale(harness), "the check ran in another workspace"
 
 
@@ -362,15 +364,15 @@ async def test_the_goal_belongs_to_its_place_in_the_tree_and_survives_resumption
     before = harness.session.log.leaf_id
     goal = await reach(harness)
     at_end = harness.session.log.leaf_id
-    await harness.session.branches.go_to(before)
-    assert harness.session.goal.view is None
-    await harness.session.branches.go_to(at_end)
+    await harness.session.branches.go_to_entry(before)
+    assert harness.session.goal.goal_view is None
+    await harness.session.branches.go_to_entry(at_end)
     assert now(harness) == goal and not await is_stale(harness)
     path = harness.session.log.path
     assert path is not None
     await harness.session.close()
     again = working(tmp_path, log=SessionLog.open(path))
-    again.session.branches.restore(restores_model=False)
+    again.session.branches.restore_session(restores_model=False)
     assert now(again) == goal and not await is_stale(again)
     (tmp_path / "work" / "new.txt").write_text("x")
     assert await is_stale(again)
@@ -378,12 +380,12 @@ async def test_the_goal_belongs_to_its_place_in_the_tree_and_survives_resumption
 
 async def test_the_model_learns_of_a_removed_goal(tmp_path: Path) -> None:
     harness = working(tmp_path, RIGHT, say("Done."))
-    await harness.session.goal.set("Right.", [GoalCheck(command=CHECK)])
-    assert f"- `{CHECK}`" in harness.session.requests.sections()["goal"]
-    await harness.session.goal.clear()
-    assert harness.session.goal.view is None and "goal" not in harness.session.requests.sections()
+    await harness.session.goal.set_goal("Right.", [GoalCheck(command=CHECK)])
+    assert f"- `{CHECK}`" in harness.session.requests.prompt_sections()["goal"]
+    await harness.session.goal.clear_goal()
+    assert harness.session.goal.goal_view is None and "goal" not in harness.session.requests.prompt_sections()
     with pytest.raises(GoalRefused, match="No goal is set"):
-        await harness.session.goal.resume()
+        await harness.session.goal.resume_goal()
 
 
 def git(work: Path, *words: str) -> None:
@@ -419,11 +421,11 @@ async def test_random_orders_of_edits_and_checks_leave_no_stale_proof_unseen(
         git(work, "init", "-q")
         (work / ".gitignore").write_text("ignored\n")
         edits = EDITS
-    await harness.session.goal.set("Any.", [GoalCheck(command="true")])
+    await harness.session.goal.set_goal("Any.", [GoalCheck(command="true")])
     proven: dict[str, tuple[str, bool]] | None = None
     for _ in range(12):
         if proven is None or chance.random() < 0.3:
-            await harness.session.goal.check()
+            await harness.session.goal.check_goal_now()
             proven = state_of(work)
         else:
             chance.choice(edits)(work, chance)

@@ -59,11 +59,11 @@ async def test_another_model_gets_its_tools_again(tmp_path: Path) -> None:
 
 async def test_the_section_and_the_tools_of_plan_mode_come_and_go_with_it(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, tools=[echo()])
-    assert "plan_mode" not in harness.session.requests.sections()
+    assert "plan_mode" not in harness.session.requests.prompt_sections()
     harness.session.plan.set_active(True)
-    assert "plan_mode" in harness.session.requests.sections()
+    assert "plan_mode" in harness.session.requests.prompt_sections()
     harness.session.permissions.rules.set_mode("full")
-    assert "plan_mode" not in harness.session.requests.sections()
+    assert "plan_mode" not in harness.session.requests.prompt_sections()
 
 
 def test_who_kept_something_for_a_run_is_called_once_when_the_next_begins() -> None:

@@ -83,7 +83,9 @@ def helper_logs(scene: ProjectSession) -> list[SessionLog]:
     here: SessionPaths = scene.assembled.session_paths
     own = scene.session.log.path
     return [
-        here.open_file(path, read_only=True) for path in sorted(here.folder.glob("*.jsonl")) if path != own
+        here.open_file(path, read_only=True)
+        for path in sorted(here.project_folder.glob("*.jsonl"))
+        if path != own
     ]
 
 
@@ -119,7 +121,7 @@ async def test_its_last_message_is_the_result_and_its_cost_counts_in_the_parent(
         assert scene.session.helpers.active_helpers() == ()
         soon = time.time() + 30
         os.utime(str(log.path), (soon, soon))
-        assert latest_session(scene.assembled.session_paths.folder) == scene.session.log.path, (
+        assert latest_session(scene.assembled.session_paths.project_folder) == scene.session.log.path, (
             "--continue goes on with the person's session"
         )
 
@@ -223,7 +225,7 @@ async def test_in_the_background_its_result_arrives_as_a_message(tmp_path: Path)
         assert "Its result is delivered when it ends" in results(scene)[0]
         [job] = scene.session.jobs.running_jobs()
         gate.set()
-        await scene.session.jobs.wait_for_all()
+        await scene.session.jobs.wait_until_all_reported()
         await scene.session.wait_until_idle()
         told = [one for one in scene.session.messages if isinstance(one, CustomMessage)]
         assert "Found it.\n[general" in text_of(told[0].content)
@@ -268,7 +270,7 @@ async def test_a_stop_at_the_moment_of_the_call_leaves_no_helper(tmp_path: Path,
         await until(
             lambda: not scene.session.helpers.active_helpers() and not scene.session.jobs.running_jobs()
         )
-        assert all(helper.is_over for helper in scene.session.helpers.known_helpers())
+        assert all(helper.has_ended for helper in scene.session.helpers.known_helpers())
 
 
 async def test_closing_the_session_ends_its_helpers(tmp_path: Path) -> None:
@@ -333,7 +335,7 @@ async def test_what_the_session_refuses_takes_back_the_question_of_a_helper(
                 if change == "rule":
                     scene.session.permissions.rules.add_deny_rule("write: **")
                 else:
-                    scene.session.permissions.permission_context.shared.set_client_policy("deny")
+                    scene.session.permissions.permission_context.shared_permissions.set_client_policy("deny")
 
         scene.session.subscribe(refuse)
         await scene.prompt("go")
@@ -351,7 +353,7 @@ async def test_the_parents_undo_reverses_helper_changes(tmp_path: Path) -> None:
         await scene.prompt("go")
         assert (scene.project / "a.txt").read_text() == "new"
         restoring = scene.session.file_restorer
-        await restoring.carry_out(await restoring.preview(UndoLastPrompts(count=1)))
+        await restoring.carry_out_restore(await restoring.plan_restore(UndoLastPrompts(count=1)))
         assert (scene.project / "a.txt").read_text() == "old"
 
 
@@ -421,7 +423,7 @@ async def test_a_helper_takes_messages_while_it_works_and_after_its_end(tmp_path
         assert results(scene)[0].startswith("You said: only in docs")
         await helpers.send_message("h1", "and in tests")
         [job] = scene.session.jobs.running_jobs()
-        await scene.session.jobs.wait_for_all()
+        await scene.session.jobs.wait_until_all_reported()
         await scene.session.wait_until_idle()
         assert scene.session.jobs.get(job.id).state == "delivered"
         told = [one for one in scene.session.messages if isinstance(one, CustomMessage)]
@@ -484,6 +486,6 @@ async def test_programs_hear_of_helpers_and_reports_of_usage_count_each_once(tmp
         assert info["state"] == "done" and info["tokens"] > 0 and "sessionFile" in info
         total = scene.session.stats.usage.total_tokens
     assert heard == [("h1", "waiting"), ("h1", "running"), ("h1", "done")]
-    report = read_usage(scene.assembled.session_paths.root, scene.paths.cache_dir)
+    report = read_usage(scene.assembled.session_paths.sessions_root, scene.paths.cache_dir)
     used = sum_parts(report.parts)
     assert used.tokens == total

@@ -68,12 +68,12 @@ async def test_its_changes_are_staged_and_written_when_they_are_applied(tmp_path
         assert "p1, 2 files: a.txt +1 −1, made.sh +1" in result
         assert "not committed" in str(seen[1].messages)
         assert (scene.project / "a.txt").read_text() == TEXT and left(scene) == 1
-        resolved = await scene.session.pending.answer(None, "apply", "")
+        resolved = await scene.session.pending.apply_or_discard(None, "apply", "")
         assert resolved.is_done
         assert (scene.project / "a.txt").read_text() == TEXT.replace("two", "TWO")
         assert (scene.project / "made.sh").stat().st_mode & 0o111 and left(scene) == 0
         restoring = scene.session.file_restorer
-        await restoring.carry_out(await restoring.preview(UndoLastPrompts(count=1)))
+        await restoring.carry_out_restore(await restoring.plan_restore(UndoLastPrompts(count=1)))
         assert (scene.project / "a.txt").read_text() == TEXT and not (scene.project / "made.sh").exists()
 
 
@@ -88,18 +88,18 @@ async def test_two_helpers_and_the_person_change_one_file(tmp_path: Path) -> Non
     async with isolated(tmp_path, helper, {"prompt": "first"}, {"prompt": "second"}) as scene:
         await scene.prompt("go")
         (scene.project / "a.txt").write_text(TEXT.replace("six", "6"))
-        ids = {one.label: one.id for one in scene.session.pending.waiting}
+        ids = {one.label: one.id for one in scene.session.pending.waiting_actions}
         first, second = ids["general: first"], ids["general: second"]
-        assert (await scene.session.pending.answer(first, "apply", "")).is_done
+        assert (await scene.session.pending.apply_or_discard(first, "apply", "")).is_done
         mine = TEXT.replace("six", "6").replace("two", "2")
         assert (scene.project / "a.txt").read_text() == mine
-        conflict = await scene.session.pending.answer(second, "apply", "")
+        conflict = await scene.session.pending.apply_or_discard(second, "apply", "")
         assert not conflict.is_done and "<<<<<<< here\n2\n=======\nII\n>>>>>>> staged" in conflict.text
         assert (scene.project / "a.txt").read_text() == mine and left(scene) == 1
-        [waits] = scene.session.pending.waiting
+        [waits] = scene.session.pending.waiting_actions
         assert waits.id == second and "IV" in waits.files[0].conflict_text
-        await scene.session.pending.answer(second, "discard", "merged by hand")
-        assert left(scene) == 0 and not scene.session.pending.waiting
+        await scene.session.pending.apply_or_discard(second, "discard", "merged by hand")
+        assert left(scene) == 0 and not scene.session.pending.waiting_actions
 
 
 async def test_files_are_applied_one_by_one(tmp_path: Path) -> None:
@@ -113,24 +113,24 @@ async def test_files_are_applied_one_by_one(tmp_path: Path) -> None:
     async with isolated(tmp_path, helper) as scene:
         await scene.prompt("go")
         pending, project = scene.session.pending, scene.project
-        done = await pending.answer(None, "apply", "", files=("b.txt",))
+        done = await pending.apply_or_discard(None, "apply", "", files=("b.txt",))
         assert done.is_done and done.text == "Applied: b.txt, of general: go."
         assert (project / "b.txt").read_text() == "b.txt\n" and not (project / "c.txt").exists()
         with pytest.raises(UserError, match=r"p1 has no file b\.txt\. Its files: a\.txt, c\.txt\."):
-            await pending.answer("p1", "apply", "", files=("b.txt",))
+            await pending.apply_or_discard("p1", "apply", "", files=("b.txt",))
         (project / "a.txt").unlink()
-        conflict = await pending.answer("p1", "apply", "", files=("a.txt",))
+        conflict = await pending.apply_or_discard("p1", "apply", "", files=("a.txt",))
         assert not conflict.is_done and "<<<<<<< here" in conflict.text
-        [waits] = pending.waiting
+        [waits] = pending.waiting_actions
         assert [(one.display_path, bool(one.conflict_text)) for one in waits.files] == [
             ("a.txt", True),
             ("c.txt", False),
         ]
         assert not (project / "a.txt").exists() and left(scene) == 1
-        await pending.answer("p1", "discard", "", files=("a.txt",))
+        await pending.apply_or_discard("p1", "discard", "", files=("a.txt",))
         assert left(scene) == 1
-        await pending.answer("p1", "apply", "", files=("c.txt",))  # the last one ends it
-        assert (project / "c.txt").exists() and not pending.waiting and left(scene) == 0
+        await pending.apply_or_discard("p1", "apply", "", files=("c.txt",))  # the last one ends it
+        assert (project / "c.txt").exists() and not pending.waiting_actions and left(scene) == 0
 
 
 async def test_a_file_in_conflict_does_not_hold_up_the_others(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ async def test_a_file_in_conflict_does_not_hold_up_the_others(tmp_path: Path) ->
     async with isolated(tmp_path, helper) as scene:
         await scene.prompt("go")
         (scene.project / "a.txt").unlink()
-        resolved = await scene.session.pending.answer(None, "apply", "")
+        resolved = await scene.session.pending.apply_or_discard(None, "apply", "")
         assert (
             "Applied: general: go in 1 file." in resolved.text and "in the same lines: a.txt" in resolved.text
         )
@@ -174,7 +174,7 @@ async def test_what_was_changed_before_a_stop_is_staged(tmp_path: Path) -> None:
         await scene.session.prompt("go")
         await wrote.wait()
         await scene.session.abort()
-        await until(lambda: bool(scene.session.pending.waiting))
+        await until(lambda: bool(scene.session.pending.waiting_actions))
         await scene.prompt("and now")
         told = [one for one in scene.session.messages if isinstance(one, CustomMessage)]
         assert "was stopped. Its changes are staged, not written: p1, 1 file: b.txt" in str(told)
@@ -190,11 +190,11 @@ async def test_what_an_ended_session_left_is_staged_when_it_is_opened_again(tmp_
     async with isolated(tmp_path, writes("c.txt", "c\n")) as other:
         told = await other.session.helpers.offer_leftover_changes()
         assert "Changes of 1 helper wait in other sessions: “general: go”. Continue " in told
-        assert not other.session.pending.waiting
+        assert not other.session.pending.waiting_actions
     async with isolated(tmp_path, writes("c.txt", "c\n"), session=str(file)) as again:
-        [waits] = again.session.pending.waiting
+        [waits] = again.session.pending.waiting_actions
         assert [one.display_path for one in waits.files] == ["b.txt"]
-        await again.session.pending.answer(None, "apply", "")
+        await again.session.pending.apply_or_discard(None, "apply", "")
         assert (again.project / "b.txt").read_text() == "b\n" and left(again) == 0
 
 
@@ -209,7 +209,7 @@ async def test_the_copy_is_the_helpers_workspace(tmp_path: Path) -> None:
     async with isolated(tmp_path, helper) as scene:
         scene.session.permissions.rules.add_deny_rule(f"write: {scene.project}/secret/**")
         await scene.prompt("go")
-        [waits] = scene.session.pending.waiting
+        [waits] = scene.session.pending.waiting_actions
         assert [file.display_path for file in waits.files] == ["b.txt"]
         assert git(scene.project, "status", "--porcelain") == ""
 

@@ -213,13 +213,13 @@ async def test_a_job_that_ends_while_a_summary_is_written_wakes_the_agent_behind
     await harness.until(lambda: harness.script.request_count == 3)
     slow.done.set()
     await harness.until(lambda: bool(harness.all(QueueUpdate)))
-    assert harness.session.state.waiting_count == 1
+    assert harness.session.state.queued_count == 1
     assert not harness.session.is_running
     gate.set()
     await compacting
     await harness.until(lambda: len(harness.all(AgentSettled)) == 2)
     assert plain(harness.session.messages[-1]) == "Done."
-    assert harness.session.state.waiting_count == 0
+    assert harness.session.state.queued_count == 0
 
 
 async def test_jobs_end_with_their_session_unless_they_are_pinned(tmp_path: Path) -> None:
@@ -227,8 +227,8 @@ async def test_jobs_end_with_their_session_unless_they_are_pinned(tmp_path: Path
     two.tool = tool("other", two._run)
     harness = ScriptedSession(tmp_path, call("slow") + call("other"), say("ok"), tools=[one.tool, two.tool])
     await harness.prompt("go")
-    harness.session.jobs.set_pinned("job2")
-    await harness.session.branches.open(harness.places.create_session(), "new")
+    harness.session.jobs.set_job_pinned("job2")
+    await harness.session.branches.open_session(harness.places.create_session(), "new")
     assert [job.state for job in harness.session.jobs.all()] == ["killed", "running"]
     await harness.session.close()
     assert two.was_killed
@@ -280,12 +280,12 @@ async def test_a_job_that_ends_on_another_branch_waits_with_a_notice(
     )
     await harness.prompt("go")
     session, leaf = harness.session, harness.session.log.leaf_id
-    await session.branches.go_to(one_earlier(harness))
+    await session.branches.go_to_entry(one_earlier(harness))
     await harness.prompt("something else")
     slow.done.set()
     await harness.until(lambda: any("another branch" in event.text for event in harness.all(Notice)))
     assert not background_messages(harness) and not session.is_running and harness.script.request_count == 3
-    await session.branches.go_to(leaf)
+    await session.branches.go_to_entry(leaf)
     await harness.until(lambda: bool(background_messages(harness)))
     await harness.until(lambda: session.jobs.get("job1").state == "delivered")
     assert "42 files" in plain(background_messages(harness)[0])
@@ -298,14 +298,14 @@ async def test_a_kept_job_of_another_session_reports_only_there(tmp_path: Path) 
     harness = ScriptedSession(tmp_path, call("slow"), say("I go on."), say("I see."), tools=[slow.tool])
     await harness.prompt("go")
     session, file = harness.session, harness.session.state.file
-    session.jobs.set_pinned("job1")
+    session.jobs.set_job_pinned("job1")
     await session.branches.start_new_session()
     slow.done.set()
     await harness.until(lambda: any("in another session" in event.text for event in harness.all(Notice)))
     assert not session.messages and harness.script.request_count == 2
     assert file is not None
     model = harness.choice.model
-    await session.branches.open(harness.places.open_file(file), "resume")
+    await session.branches.open_session(harness.places.open_file(file), "resume")
     assert model is not None
     await harness.until(lambda: any("with your next prompt" in event.text for event in harness.all(Notice)))
     harness.choice.set_model(model)  # these sessions find no model by its name
@@ -328,13 +328,13 @@ async def test_resuming_after_a_crash_reports_lost_jobs(tmp_path: Path) -> None:
     copy.write_bytes(file.read_bytes())  # what a killed bayou leaves
     await killed.session.close()
     session, model = harness.session, harness.choice.model
-    await session.branches.open(harness.places.open_file(copy), "resume", stays=True)
+    await session.branches.open_session(harness.places.open_file(copy), "resume", stays=True)
     (told,) = background_messages(harness)
     assert "job1 (a slow one) was stopped when the session was closed" in plain(told)
     assert model is not None
     harness.choice.set_model(model)
     await harness.prompt("and?")
     assert "so it has no result" in plain(harness.script.received_contexts[-1].messages[-2])
-    await session.branches.go_to(session.log.leaf_id)
+    await session.branches.go_to_entry(session.log.leaf_id)
     assert len(background_messages(harness)) == 1, "told once"
     await session.close()

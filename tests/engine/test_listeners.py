@@ -79,7 +79,7 @@ async def test_events_published_by_a_listener_follow_the_current_event(
     def meddle(event: Event) -> None:
         early.append(event)
         if isinstance(event, AgentStart):
-            harness.session.queues.add("follow_up", play_message())
+            harness.session.queues.add_message("follow_up", play_message())
 
     harness.session.subscribe(meddle)
     harness.session.subscribe(late.append)

@@ -89,7 +89,7 @@ async def test_files_that_the_model_may_not_read_have_no_preview(tmp_path: Path,
         tmp_path,
         say("done"),
         rules=rules,
-        standing=PermissionContext(home=tmp_path / "home", agent_dir=tmp_path / "agent", approver="nobody"),
+        standing=PermissionContext(home=tmp_path / "home", agent_dir=tmp_path / "agent", approver="none"),
     )
     edits = [{"oldText": "line\n", "newText": "LINE\n"}]
     assert await preview(made, path=path, edits=edits) == ""
@@ -190,7 +190,7 @@ async def test_edits_that_may_still_apply_are_not_stopped(tmp_path: Path, before
         more["hooks"] = _Listening()
     elif before == "ask":
         rules["permissions.ask"] = ["edit: a.txt"]
-        more["standing"] = PermissionContext(home=tmp_path, agent_dir=tmp_path / "agent", approver="nobody")
+        more["standing"] = PermissionContext(home=tmp_path, agent_dir=tmp_path / "agent", approver="none")
     else:
         edits = [{**LOST[0], "oldText": "[secret:token:0123456789]"}, LOST[1]]
     made = harness(

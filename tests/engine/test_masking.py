@@ -38,7 +38,7 @@ def stage(folder: Path, *responses: Any, env: dict[str, str] | None = None, **mo
     project = folder / "project"
     project.mkdir(exist_ok=True)
     (project / ".env").write_text(ENV)
-    secrets = SecretSources(agent_dir=folder / "agent", home=folder, env=env or {})
+    secrets = SecretSources(agent_dir=folder / "agent", home=folder, environment=env or {})
     tools = more.pop("tools", builtin_tools())
     standing = PermissionContext(approver="program", home=folder, agent_dir=folder / "agent")
     harness = ScriptedSession(
@@ -287,11 +287,11 @@ async def test_secrets_in_a_prompt_are_masked_and_can_be_sent_unmasked(tmp_path:
     assert "[secret:github-token:" in text_of(said[0].content) and TOKEN not in written(harness)
     told = [event.text for event in harness.all(Notice)]
     assert any("1 secret in your prompt masked" in text and "/unmask" in text for text in told)
-    await harness.session.unmask()
+    await harness.session.resend_unmasked()
     await harness.session.wait_until_idle()
     assert text_of(harness.script.received_contexts[-1].messages[-1].content) == f"Use {TOKEN} please"  # type: ignore[union-attr]
     with pytest.raises(UserError):
-        await harness.session.unmask()
+        await harness.session.resend_unmasked()
 
 
 async def test_a_prompt_can_be_sent_unmasked(tmp_path: Path) -> None:
@@ -303,7 +303,7 @@ async def test_a_prompt_can_be_sent_unmasked(tmp_path: Path) -> None:
 
 async def test_the_persons_own_command_is_masked(tmp_path: Path) -> None:
     harness = stage(tmp_path, say("x"))
-    message = await harness.session.shell.run(f"cat .env; echo {TOKEN}")
+    message = await harness.session.shell.run_command(f"cat .env; echo {TOKEN}")
     assert TOKEN not in message.output + message.command + str(harness.session.log.entries)
     assert "hunter2" not in message.output and "PORT=3000" in message.output
 
@@ -330,7 +330,7 @@ async def test_exports_mask_what_older_sessions_hold(tmp_path: Path, ending: str
     await harness.prompt(f"Here: {TOKEN} & `{OWN}`")
     assert TOKEN in written(harness)
     harness.effective_settings.set("secrets.mask", True)
-    text = harness.session.export(tmp_path / f"out.{ending}").read_text()
+    text = harness.session.export_to_file(tmp_path / f"out.{ending}").read_text()
     assert TOKEN not in text and OWN not in text and text.count("[secret:") >= 4
 
 
@@ -395,14 +395,14 @@ def test_who_looks_at_a_file_that_another_is_looking_at_waits_until_it_is_known(
     file = tmp_path / ".env"
     file.write_text("SERVICE_PASSWORD=hunter-two-and-three\n")
     known, is_reading, may_go_on = KnownSecrets(SecretSources()), threading.Event(), threading.Event()
-    usual = known_secrets._from_env_file
+    usual = known_secrets._secrets_from_env_file
 
     def slowly(path: str, text: str) -> known_secrets.SecretsOfFile:
         is_reading.set()
         assert may_go_on.wait(10)
         return usual(path, text)
 
-    monkeypatch.setattr(known_secrets, "_from_env_file", slowly)
+    monkeypatch.setattr(known_secrets, "_secrets_from_env_file", slowly)
     with ThreadPoolExecutor() as threads:
         first = threads.submit(known.search_file, file)
         assert is_reading.wait(10)

@@ -47,7 +47,7 @@ async def test_a_read_only_session_takes_no_prompt_and_no_model(tmp_path: Path) 
     harness = ScriptedSession(tmp_path, say("x"))
     path = a_session(harness, tmp_path)
     content, model = path.read_bytes(), harness.choice.model
-    await harness.session.branches.open(SessionLog.open(path, read_only=True), "resume")
+    await harness.session.branches.open_session(SessionLog.open(path, read_only=True), "resume")
     with pytest.raises(RequestRefused, match="read-only"):
         await harness.session.prompt("go on")
     assert model is not None

@@ -19,7 +19,7 @@ from tests.compaction.project_session import ProjectSession
 
 async def test_the_agent_and_its_person_share_a_kernel(tmp_path: Path) -> None:
     scene = await ProjectSession(tmp_path).open()
-    done = await scene.session.cells.run("shared = 20 + 1\nshared")
+    done = await scene.session.cells.run_cell("shared = 20 + 1\nshared")
     assert done.result.text == "Out: 21"
     scene.script.responses[:] = [call("eval", code="shared * 2"), say("ok")]
     await scene.prompt("go")
@@ -32,8 +32,8 @@ async def test_the_agent_and_its_person_share_a_kernel(tmp_path: Path) -> None:
 
 async def test_two_dollars_keep_it_from_the_model(tmp_path: Path) -> None:
     scene = await ProjectSession(tmp_path).open()
-    await scene.session.cells.run("'hush'", exclude=True)
-    await scene.session.cells.run("'told'")
+    await scene.session.cells.run_cell("'hush'", exclude=True)
+    await scene.session.cells.run_cell("'told'")
     kinds = [
         type(one) for one in scene.session.log.entries if getattr(one, "custom_type", "") == CELL_ENTRY_TYPE
     ]
@@ -57,15 +57,15 @@ async def test_a_cell_streams_output_and_can_be_stopped(tmp_path: Path) -> None:
 
     scene.session.subscribe(hear)
     running = asyncio.ensure_future(
-        scene.session.cells.run("kept = 1\nprint('so far')\nimport time; time.sleep(99)")
+        scene.session.cells.run_cell("kept = 1\nprint('so far')\nimport time; time.sleep(99)")
     )
     await printed.wait()
     assert scene.session.state.is_cell_running and scene.session.state.is_busy
     with pytest.raises(UserError, match="already running"):
-        await scene.session.cells.run("1")
+        await scene.session.cells.run_cell("1")
     await scene.session.abort()
     assert (await running).result.text == "so far\nInterrupted; state kept."
-    assert (await scene.session.cells.run("kept")).result.text == "Out: 1"
+    assert (await scene.session.cells.run_cell("kept")).result.text == "Out: 1"
     await scene.session.events.wait_until_delivered()
     assert [type(event).__name__ for event in events][:2] == ["ToolExecutionStart", "ToolExecutionUpdate"]
     assert isinstance(events[-1], ToolExecutionEnd) and len({event.tool_call_id for event in events}) == 2
@@ -75,7 +75,7 @@ async def test_a_cell_streams_output_and_can_be_stopped(tmp_path: Path) -> None:
 async def test_its_cells_call_tools_too(tmp_path: Path) -> None:
     scene = await ProjectSession(tmp_path).open()
     scene.write("a.txt", "hello\n")
-    done = await scene.session.cells.run("tool.read(path='a.txt').strip()")
+    done = await scene.session.cells.run_cell("tool.read(path='a.txt').strip()")
     assert done.result.text == "Out: 'hello'"
     assert done.result.details is not None and done.result.details["calls"][0]["name"] == "read"
     await scene.session.close()
@@ -127,9 +127,9 @@ async def test_the_cells_of_a_notebook_run_from_its_file(tmp_path: Path) -> None
 
 async def test_another_session_begins_with_an_empty_kernel(tmp_path: Path) -> None:
     scene = await ProjectSession(tmp_path).open()
-    await scene.session.cells.run("x = 1")
+    await scene.session.cells.run_cell("x = 1")
     await scene.session.branches.start_new_session()
-    done = await scene.session.cells.run("'x' in dir()")
+    done = await scene.session.cells.run_cell("'x' in dir()")
     assert done.result.text == (
         "[Another session is open. The kernel was restarted; its state is gone.]\nOut: False"
     )

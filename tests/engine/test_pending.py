@@ -7,7 +7,11 @@ import pytest
 
 from app.engine.context.branch_summary import NavigationOptions
 from app.engine.core.user_questions import ApprovalReply
-from app.engine.files.pending_changes import LOST_CHANGES_MESSAGE_TYPE, REMINDER_MESSAGE_TYPE, RequestedChange
+from app.engine.files.pending_changes import (
+    LOST_CHANGES_MESSAGE_TYPE,
+    PENDING_REMINDER_MESSAGE_TYPE,
+    RequestedChange,
+)
 from app.providers.scripted import call, say
 from app.sessions.session_log import SessionLog
 from app.values.content import text_of
@@ -34,7 +38,7 @@ async def test_resolve_is_declared_only_while_something_waits(tmp_path: Path) ->
         call("ast_edit", **REWRITE),
         call("resolve", action="apply", reason="wanted"),
         say("done"),
-        asks="nobody",
+        asks="none",
         mode="full",
     )
     assert "resolve" not in harness.session.tools.active_tools()
@@ -55,7 +59,7 @@ async def test_resolve_is_declared_only_while_something_waits(tmp_path: Path) ->
 
 async def test_resolve_with_nothing_pending_answers_in_its_own_words(tmp_path: Path) -> None:
     harness = begun(
-        tmp_path, call("resolve", action="apply", reason="x"), say("ok"), asks="nobody", mode="full"
+        tmp_path, call("resolve", action="apply", reason="x"), say("ok"), asks="none", mode="full"
     )
     await harness.prompt("go")
     assert "resolve" not in harness.session.tools.active_tools()
@@ -79,9 +83,9 @@ async def test_what_is_staged_is_judged_when_it_is_applied(tmp_path: Path) -> No
 
 async def test_the_floor_holds_for_what_an_extension_stages(tmp_path: Path) -> None:
     harness = begun(
-        tmp_path, call("resolve", action="apply", reason="x"), say("ok"), asks="nobody", mode="full"
+        tmp_path, call("resolve", action="apply", reason="x"), say("ok"), asks="none", mode="full"
     )
-    await harness.session.pending.stage(
+    await harness.session.pending.stage_changes(
         "hook", "custom_tool", [RequestedChange(path=".git/hooks/pre-commit", text="x")]
     )
     await harness.prompt("go")
@@ -91,39 +95,37 @@ async def test_the_floor_holds_for_what_an_extension_stages(tmp_path: Path) -> N
 
 async def test_a_person_answers_first_and_the_model_hears_of_it(tmp_path: Path) -> None:
     harness = begun(
-        tmp_path, call("ast_edit", **REWRITE), say("Shall I?"), say("fine"), asks="nobody", mode="full"
+        tmp_path, call("ast_edit", **REWRITE), say("Shall I?"), say("fine"), asks="none", mode="full"
     )
     await harness.prompt("go")
-    [waiting] = harness.session.pending.waiting
-    resolved = await harness.session.pending.answer(None, "apply", "")
+    [waiting] = harness.session.pending.waiting_actions
+    resolved = await harness.session.pending.apply_or_discard(None, "apply", "")
     assert resolved.is_done and resolved.staged is waiting
     assert (harness.session.cwd / "a.js").read_text() == "new(1);\n"
     await harness.prompt("and?")
     told = [text_of(one.content) for one in harness.session.messages if isinstance(one, CustomMessage)]
     assert any("The user applied the staged changes. Applied: AST Edit" in text for text in told)
     with pytest.raises(UserError, match="No pending action to resolve"):
-        await harness.session.pending.answer(None, "discard", "")
+        await harness.session.pending.apply_or_discard(None, "discard", "")
 
 
 async def test_the_words_of_an_answer_have_their_secrets_masked(tmp_path: Path) -> None:
     key = "ghp_" + "Ab3d" * 9
-    harness = begun(tmp_path, asks="nobody", mode="full")
-    await harness.session.pending.stage("a file", "mine", [RequestedChange(path="b", text="b\n")])
-    resolved = await harness.session.pending.answer(None, "discard", f"not with {key}")
+    harness = begun(tmp_path, asks="none", mode="full")
+    await harness.session.pending.stage_changes("a file", "mine", [RequestedChange(path="b", text="b\n")])
+    resolved = await harness.session.pending.apply_or_discard(None, "discard", f"not with {key}")
     assert "not with [secret:github-token:" in resolved.text
     assert key not in str([*harness.all(PendingChanged), *harness.session.log.entries])
 
 
 async def test_going_elsewhere_in_the_tree_ends_what_waits(tmp_path: Path) -> None:
-    harness = begun(
-        tmp_path, say("first"), call("ast_edit", **REWRITE), say("ok?"), asks="nobody", mode="full"
-    )
+    harness = begun(tmp_path, say("first"), call("ast_edit", **REWRITE), say("ok?"), asks="none", mode="full")
     await harness.prompt("one")
     place = harness.session.log.entries[-1].id
     await harness.prompt("go")
-    assert len(harness.session.pending.waiting) == 1
-    await harness.session.branches.go_to(place, NavigationOptions())
-    assert harness.session.pending.waiting == ()
+    assert len(harness.session.pending.waiting_actions) == 1
+    await harness.session.branches.go_to_entry(place, NavigationOptions())
+    assert harness.session.pending.waiting_actions == ()
     outcome = harness.all(PendingChanged)[-1].resolved
     assert outcome is not None and outcome.action == "discard"
     assert (harness.session.cwd / "a.js").read_text() == "old(1);\n"
@@ -138,21 +140,21 @@ def told_lost(harness: ScriptedSession) -> list[str]:
 
 
 async def test_lost_staged_changes_are_reported_once(tmp_path: Path) -> None:
-    harness = begun(tmp_path, call("ast_edit", **REWRITE), say("Shall I?"), asks="nobody", mode="full")
+    harness = begun(tmp_path, call("ast_edit", **REWRITE), say("Shall I?"), asks="none", mode="full")
     await harness.prompt("go")
     file = harness.session.log.path
-    assert file is not None and len(harness.session.pending.waiting) == 1
+    assert file is not None and len(harness.session.pending.waiting_actions) == 1
     await harness.session.close()
-    again = begun(tmp_path, say("I see."), say("ok"), asks="nobody", mode="full", log=SessionLog.open(file))
-    assert again.session.pending.waiting == ()
-    again.session.branches.restore(restores_model=False)
+    again = begun(tmp_path, say("I see."), say("ok"), asks="none", mode="full", log=SessionLog.open(file))
+    assert again.session.pending.waiting_actions == ()
+    again.session.branches.restore_session(restores_model=False)
     await again.prompt("yes, apply it")
     await again.prompt("well?")
     await again.session.close()
     [text] = told_lost(again)
     assert "AST Edit: 1 replacement in 1 file" in text and "Nothing of it was written" in text
-    once_more = begun(tmp_path, say("ok"), asks="nobody", mode="full", log=SessionLog.open(file))
-    once_more.session.branches.restore(restores_model=False)
+    once_more = begun(tmp_path, say("ok"), asks="none", mode="full", log=SessionLog.open(file))
+    once_more.session.branches.restore_session(restores_model=False)
     await once_more.prompt("and now?")
     assert len(told_lost(once_more)) == 1
 
@@ -160,44 +162,44 @@ async def test_lost_staged_changes_are_reported_once(tmp_path: Path) -> None:
 async def test_what_was_answered_is_not_told_to_be_gone(tmp_path: Path) -> None:
     both = call("ast_edit", **REWRITE) + call("edit", path="a.js", edits=[{"oldText": "(", "newText": " ("}])
     apply = call("resolve", action="apply", reason="so")
-    harness = begun(tmp_path, both, apply, say("done"), asks="nobody", mode="full")
+    harness = begun(tmp_path, both, apply, say("done"), asks="none", mode="full")
     await harness.prompt("go")
     file = harness.session.log.path
-    assert file is not None and harness.session.pending.waiting == ()
+    assert file is not None and harness.session.pending.waiting_actions == ()
     await harness.session.close()
-    again = begun(tmp_path, say("ok"), asks="nobody", mode="full", log=SessionLog.open(file))
-    again.session.branches.restore(restores_model=False)
+    again = begun(tmp_path, say("ok"), asks="none", mode="full", log=SessionLog.open(file))
+    again.session.branches.restore_session(restores_model=False)
     await again.prompt("and?")
     assert told_lost(again) == []
 
 
 async def test_what_others_stage_is_bytes_or_a_deed(tmp_path: Path) -> None:
-    harness = begun(tmp_path, asks="nobody", mode="full")
+    harness = begun(tmp_path, asks="none", mode="full")
     done: list[str] = []
 
     async def apply(reason: str) -> str:
         done.append(reason)
         return "Sent."
 
-    await harness.session.pending.stage(
+    await harness.session.pending.stage_changes(
         "two files", "mine", [RequestedChange(path="a.js", text=None), RequestedChange(path="b", text="b\n")]
     )
-    await harness.session.pending.stage("a deed", "mine", apply=apply)
+    await harness.session.pending.stage_changes("a deed", "mine", apply=apply)
     with pytest.raises(UserError, match="Several actions wait"):
-        await harness.session.pending.answer(None, "apply", "")
-    first, second = harness.session.pending.waiting
-    await harness.session.pending.answer(first.id, "apply", "yes")
+        await harness.session.pending.apply_or_discard(None, "apply", "")
+    first, second = harness.session.pending.waiting_actions
+    await harness.session.pending.apply_or_discard(first.id, "apply", "yes")
     assert not (harness.session.cwd / "a.js").exists() and (harness.session.cwd / "b").read_text() == "b\n"
-    resolved = await harness.session.pending.answer(second.id, "apply", "please", by="extension")
+    resolved = await harness.session.pending.apply_or_discard(second.id, "apply", "please", by="extension")
     assert (resolved.text, done) == ("Sent.", ["please"])
     with pytest.raises(UserError, match="nothing to stage"):
-        await harness.session.pending.stage("empty", "mine")
+        await harness.session.pending.stage_changes("empty", "mine")
 
 
 def reminded(harness: ScriptedSession) -> list[str]:
     messages = [one for one in harness.session.messages if isinstance(one, CustomMessage)]
-    assert not any(one.display for one in messages if one.custom_type == REMINDER_MESSAGE_TYPE)
-    return [text_of(one.content) for one in messages if one.custom_type == REMINDER_MESSAGE_TYPE]
+    assert not any(one.display for one in messages if one.custom_type == PENDING_REMINDER_MESSAGE_TYPE)
+    return [text_of(one.content) for one in messages if one.custom_type == PENDING_REMINDER_MESSAGE_TYPE]
 
 
 async def test_an_agent_with_staged_changes_is_reminded_once(tmp_path: Path) -> None:
@@ -207,13 +209,13 @@ async def test_an_agent_with_staged_changes_is_reminded_once(tmp_path: Path) -> 
         say("All is renamed."),
         say("It waits for you."),
         say("Still there."),
-        asks="nobody",
+        asks="none",
         mode="full",
     )
     await harness.prompt("go")
     [said] = reminded(harness)
     assert "p1: AST Edit: 1 replacement in 1 file" in said and "Call resolve" in said
-    assert len(harness.session.pending.waiting) == 1
+    assert len(harness.session.pending.waiting_actions) == 1
     await harness.prompt("and?")
     assert len(reminded(harness)) == 1
 
@@ -225,23 +227,21 @@ async def test_a_reminder_is_answered_with_the_tool(tmp_path: Path) -> None:
         say("Done."),
         call("resolve", action="apply", reason="forgotten"),
         say("Now it is."),
-        asks="nobody",
+        asks="none",
         mode="full",
     )
     await harness.prompt("go")
-    assert len(reminded(harness)) == 1 and not harness.session.pending.waiting
+    assert len(reminded(harness)) == 1 and not harness.session.pending.waiting_actions
     assert (harness.session.cwd / "a.js").read_text() == "new(1);\n"
 
 
 async def test_who_asks_the_person_or_has_no_tool_to_answer_with_is_not_reminded(tmp_path: Path) -> None:
-    harness = begun(
-        tmp_path, call("ast_edit", **REWRITE), say("Shall I apply it?"), asks="nobody", mode="full"
-    )
+    harness = begun(tmp_path, call("ast_edit", **REWRITE), say("Shall I apply it?"), asks="none", mode="full")
     await harness.prompt("go")
-    assert reminded(harness) == [] and len(harness.session.pending.waiting) == 1
-    other = begun(tmp_path / "other", call("ast_edit", **REWRITE), say("Done."), asks="nobody", mode="full")
+    assert reminded(harness) == [] and len(harness.session.pending.waiting_actions) == 1
+    other = begun(tmp_path / "other", call("ast_edit", **REWRITE), say("Done."), asks="none", mode="full")
     other.session.tools.set_active_tools(
         [name for name in other.session.tools.active_tools() if name != "resolve"]
     )
     await other.prompt("go")
-    assert reminded(other) == [] and len(other.session.pending.waiting) == 1
+    assert reminded(other) == [] and len(other.session.pending.waiting_actions) == 1

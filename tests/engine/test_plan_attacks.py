@@ -115,7 +115,7 @@ async def session(tmp_path: Path, script: ScriptedModel) -> AsyncIterator[Sessio
     known = assemble_session(
         Options(no_session=True), paths, {}
     ).session  # what it offers is asked once, before
-    await known.mcp.test("scribbling")
+    await known.mcp.test_server("scribbling")
     await known.close()
     options = Options(no_session=True, plan=True, permissions="auto-edit", tools="+ast_grep,+ast_edit")
     assembled = assemble_session(options, paths, {}, can_ask=True)
@@ -131,7 +131,7 @@ async def session(tmp_path: Path, script: ScriptedModel) -> AsyncIterator[Sessio
             )
 
     session.subscribe(answer)
-    session.mcp.connect_new()
+    session.mcp.connect_new_servers()
     yield session
     await session.close()
 

@@ -41,12 +41,12 @@ def _prompt(harness: ScriptedSession, text: str) -> str:
 async def test_going_back_and_forth_in_the_tree(harness: ScriptedSession) -> None:
     leaf, first = harness.session.log.leaf_id, _prompt(harness, "answer 0")
     assert _is_on(harness)
-    await harness.session.branches.go_to(first, NavigationOptions())
+    await harness.session.branches.go_to_entry(first, NavigationOptions())
     assert not _is_on(harness)
-    await harness.session.branches.go_to(leaf, NavigationOptions())
+    await harness.session.branches.go_to_entry(leaf, NavigationOptions())
     assert _is_on(harness)
     assert [event.is_on for event in harness.all(PlanModeChanged)] == [True, False, True]
-    await harness.session.branches.go_to(
+    await harness.session.branches.go_to_entry(
         _prompt(harness, "second"), NavigationOptions()
     )  # to where it is asked, in plan mode
     assert _is_on(harness)

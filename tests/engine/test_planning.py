@@ -34,8 +34,10 @@ PLAN = """Why.
 def planning(folder: Path, *answers: Any, asks: Any = "program", **more: Any) -> ScriptedSession:
     harness = gated_session(folder, *answers, asks=asks, **more)
     session = harness.session
-    session.tools.register_tool(plan_tool(session.plan.ask_to_accept), owner="test")
-    session.tools.register_tool(todo_tool(lambda: session.todos.phases, session.todos.change), owner="test")
+    session.tools.register_tool(plan_tool(session.plan.ask_to_accept_plan), owner="test")
+    session.tools.register_tool(
+        todo_tool(lambda: session.todos.phases, session.todos.apply_change), owner="test"
+    )
     harness.effective_settings.set("todo.reminders", False)
     session.plan.set_active(True)
     return harness
@@ -66,8 +68,8 @@ def test_a_plans_steps_are_its_top_level_items_by_heading():
 
 async def test_an_accepted_plan_becomes_the_list_and_the_mode_comes_back(tmp_path: Path) -> None:
     harness = planning(tmp_path, proposed(), say("I begin."), asks="person")
-    assert "plan_mode" in harness.session.requests.sections()
-    answering(harness, PlanReply(accepts=True))
+    assert "plan_mode" in harness.session.requests.prompt_sections()
+    answering(harness, PlanReply(is_accepted=True))
     await harness.prompt("four oars")
     assert results(harness) == [
         "The user accepted the plan. Carry it out now; permissions are those of mode ask.\n"
@@ -79,7 +81,7 @@ async def test_an_accepted_plan_becomes_the_list_and_the_mode_comes_back(tmp_pat
     first, second = ({tool.name for tool in context.tools} for context in harness.script.received_contexts)
     assert "propose_plan" in first and not {"write", "edit"} & first
     assert "propose_plan" not in second and {"write", "edit", "bash"} <= second
-    assert "plan_mode" not in harness.session.requests.sections()
+    assert "plan_mode" not in harness.session.requests.prompt_sections()
 
 
 async def test_a_comment_makes_the_agent_propose_again(tmp_path: Path) -> None:
@@ -94,14 +96,14 @@ async def test_a_comment_makes_the_agent_propose_again(tmp_path: Path) -> None:
 
 async def test_the_agent_follows_the_edited_plan(tmp_path: Path) -> None:
     harness = planning(tmp_path, proposed(), say("Good."))
-    answering(harness, PlanReply(accepts=True, plan="1. Only this"))
+    answering(harness, PlanReply(is_accepted=True, plan="1. Only this"))
     await harness.prompt("four oars")
     assert "The user changed it; follow this version:\n\n1. Only this\n" in results(harness)[0]
     assert [item.content for item in items_of(harness.session.todos.phases)] == ["Only this"]
 
 
 @pytest.mark.parametrize(
-    "answer", [STAY_IN_PLAN_MODE, None, PlanReply(accepts=False)], ids=["stay", "no answer", "escape"]
+    "answer", [STAY_IN_PLAN_MODE, None, PlanReply(is_accepted=False)], ids=["stay", "no answer", "escape"]
 )
 async def test_staying_ends_the_run_in_plan_mode(tmp_path: Path, answer: Any) -> None:
     harness = planning(tmp_path, proposed(), say("never said"))
@@ -112,7 +114,7 @@ async def test_staying_ends_the_run_in_plan_mode(tmp_path: Path, answer: Any) ->
 
 
 async def test_without_a_user_the_plan_is_the_answer(tmp_path: Path) -> None:
-    harness = planning(tmp_path, proposed(), say("never said"), asks="nobody")
+    harness = planning(tmp_path, proposed(), say("never said"), asks="none")
     await harness.prompt("four oars")
     assert results(harness) == [
         "The user cannot accept a plan in this run, so the plan is the answer. Nothing was changed."

@@ -26,8 +26,8 @@ def tool(name: str, description: str = "") -> Tool:
 
 
 def told(head: RequestHead) -> tuple[str, list[tuple[str, str]]]:
-    tools = decode_json(bytes(head.tools))
-    return decode_json(bytes(head.prompt)), [(each["name"], each["description"]) for each in tools]
+    tools = decode_json(bytes(head.encoded_tools))
+    return decode_json(bytes(head.encoded_prompt)), [(each["name"], each["description"]) for each in tools]
 
 
 def test_while_nothing_changes_it_is_made_once():
@@ -50,22 +50,24 @@ def test_changes_of_the_request_head_are_reported():
 
 def test_it_is_part_of_a_line_also_where_the_line_holds_half_a_character():
     head = RequestHeadCache().head_for(SECTIONS, (tool("read"),))
-    line = encode_json({"sessionName": "half \ud83d", "systemPrompt": head.prompt, "tools": head.tools})
+    line = encode_json(
+        {"sessionName": "half \ud83d", "systemPrompt": head.encoded_prompt, "tools": head.encoded_tools}
+    )
     found = decode_json(line)
     assert found["sessionName"] == "half \ud83d"
     assert found["systemPrompt"].startswith("You help.")
     assert found["tools"][0]["parameters"]["properties"] == {"path": {"type": "string"}}
-    assert isinstance(head.tools, msgspec.Raw)
+    assert isinstance(head.encoded_tools, msgspec.Raw)
 
 
 def test_where_commands_get_no_terminal_the_model_hears_of_none(tmp_path: Path):
     has_terminals = True
     workspace = Workspace(tmp_path, shell=lambda: ShellSettings(has_terminals=has_terminals))
     toolbox, heads = Toolbox(lambda box: builtin_tools(), workspace), RequestHeadCache()
-    first = bytes(heads.head_for(SECTIONS, tuple(toolbox.active_tools().values())).tools)
+    first = bytes(heads.head_for(SECTIONS, tuple(toolbox.active_tools().values())).encoded_tools)
     has_terminals = False
     toolbox.recompute_active_tools()
-    without = bytes(heads.head_for(SECTIONS, tuple(toolbox.active_tools().values())).tools)
+    without = bytes(heads.head_for(SECTIONS, tuple(toolbox.active_tools().values())).encoded_tools)
     assert b'"pty"' in first and b'"pty"' not in without
     assert [one["name"] for one in decode_json(first)] == [one["name"] for one in decode_json(without)]
     assert [one for one in decode_json(first) if one["name"] != "bash"] == [
@@ -73,4 +75,4 @@ def test_where_commands_get_no_terminal_the_model_hears_of_none(tmp_path: Path):
     ]
     has_terminals = True
     toolbox.recompute_active_tools()
-    assert bytes(heads.head_for(SECTIONS, tuple(toolbox.active_tools().values())).tools) == first
+    assert bytes(heads.head_for(SECTIONS, tuple(toolbox.active_tools().values())).encoded_tools) == first

@@ -78,7 +78,7 @@ async def test_what_is_queued_while_the_run_ends_is_delivered_one_by_one_before_
     def too_late(event: Event) -> None:
         if isinstance(event, AgentEnd) and len(harness.all(AgentEnd)) == 1:
             for text in ("b", "c"):
-                harness.session.queues.add("steering", user_message(text))
+                harness.session.queues.add_message("steering", user_message(text))
 
     harness.session.subscribe(too_late)
     await harness.prompt("a")
@@ -107,7 +107,7 @@ async def test_continuing_needs_something_to_answer_and_an_idle_agent(tmp_path: 
 async def test_going_on_adds_no_message(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, fail("no such model", status=400), say("now"))
     await harness.prompt("go")
-    assert await harness.session.retry()
+    assert await harness.session.retry_failed_answer()
     await harness.session.wait_until_idle()
     assert prompts(harness) == ["go"]
     assert plain(harness.session.messages[-1]) == "now"
@@ -125,9 +125,11 @@ async def test_a_queued_message_can_be_seen_changed_moved_and_taken_back(tmp_pat
         await harness.session.queue("follow_up", text)
     session = harness.session
     one, two, three = session.queues.queued_messages("follow_up")
-    session.queues.replace("follow_up", (one, msgspec.structs.replace(three, content="three, changed")))
-    assert session.queues.remove(one.id) == one
-    assert session.queues.remove(one.id) is None
+    session.queues.replace_messages(
+        "follow_up", (one, msgspec.structs.replace(three, content="three, changed"))
+    )
+    assert session.queues.remove_message(one.id) == one
+    assert session.queues.remove_message(one.id) is None
     session.queues.move_to_other_queue(three.id)
     assert [(event.steering, event.follow_up) for event in harness.all(QueueUpdate)][3:] == [
         ((), ("one", "three, changed")),
@@ -172,7 +174,7 @@ async def test_conversation_state_does_not_follow_to_another_session(tmp_path: P
     await harness.session.queue("follow_up", "my own words")
     waiting = asyncio.ensure_future(harness.session.wait_for_delivery(note.id))
     await asyncio.sleep(0)
-    await harness.session.branches.open(harness.places.create_session(), "new")
+    await harness.session.branches.open_session(harness.places.create_session(), "new")
     assert (await asyncio.wait_for(waiting, 10)).outcome == "dropped"
     await harness.prompt("go")
     assert prompts(harness) == ["go", "my own words"]

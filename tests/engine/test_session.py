@@ -264,7 +264,7 @@ async def test_switching_sessions_moves_everything(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, say("one"), say("two"))
     await harness.prompt("a")
     first = harness.session.log.path
-    await harness.session.branches.open(harness.places.create_session(), "new")
+    await harness.session.branches.open_session(harness.places.create_session(), "new")
     assert harness.session.messages == ()
     await harness.prompt("b")
     assert harness.session.log.path != first
@@ -280,7 +280,7 @@ async def test_going_to_a_prompt_goes_before_it_and_gives_its_text_back(tmp_path
         for line in harness.lines()
         if line.get("message", {}).get("content", "") == [{"type": "text", "text": "b"}]
     )
-    assert (await harness.session.branches.go_to(entry)).text == "b"
+    assert (await harness.session.branches.go_to_entry(entry)).prompt_text == "b"
     await harness.prompt("c")
     texts = [text_of(m.content) for m in harness.session.messages if isinstance(m, UserMessage)]
     assert texts == ["a", "c"]

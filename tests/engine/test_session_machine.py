@@ -208,7 +208,7 @@ class SessionMachine(RuleBasedStateMachine):
         effective_settings.set("followUpMode", mode)
         effective_settings.set("interruptMode", interrupt)
 
-    @precondition(lambda self: self.harness.session.state.waiting_count > 0)
+    @precondition(lambda self: self.harness.session.state.queued_count > 0)
     @rule(how=st.sampled_from(("remove", "edit", "switch")), which=st.integers(0, 10))
     def change_queue(self, how: str, which: int) -> None:
         async def change() -> None:
@@ -218,11 +218,13 @@ class SessionMachine(RuleBasedStateMachine):
             one = waiting[which % len(waiting)]
             if how == "remove":
                 self.removed.add(plain(one))
-                session.queues.remove(one.id)
+                session.queues.remove_message(one.id)
             elif how == "edit":
                 self.removed.add(plain(one))
                 changed = user_message(f"edited {plain(one)}")
-                session.queues.replace(name, tuple(changed if other is one else other for other in waiting))
+                session.queues.replace_messages(
+                    name, tuple(changed if other is one else other for other in waiting)
+                )
             else:
                 self.removed.add(plain(one))  # it loses its place
                 session.queues.move_to_other_queue(one.id)

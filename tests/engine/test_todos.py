@@ -23,7 +23,7 @@ ONE_BY_ONE = [{"name": "Work", "tasks": ["First", "Second", "Third"]}]
 def playing(folder: Path, *answers: Any, **more: Any) -> ScriptedSession:
     harness = ScriptedSession(folder, *answers, **more)
     harness.session.tools.register_tool(
-        todo_tool(lambda: harness.session.todos.phases, harness.session.todos.change), owner="test"
+        todo_tool(lambda: harness.session.todos.phases, harness.session.todos.apply_change), owner="test"
     )
     return harness
 
@@ -170,12 +170,12 @@ async def test_the_list_is_that_of_the_place_in_the_tree(tmp_path: Path) -> None
     planned = harness.session.log.leaf_id
     await harness.prompt("on")
     assert states(harness.session.todos.phases)["First"] == "completed"
-    await harness.session.branches.go_to(planned)
+    await harness.session.branches.go_to_entry(planned)
     assert states(harness.session.todos.phases)["First"] == "in_progress"
-    await harness.session.branches.go_to(nowhere)
+    await harness.session.branches.go_to_entry(nowhere)
     assert harness.session.todos.phases == ()
     assert nowhere is not None and planned is not None
-    await harness.session.branches.go_to(planned)
+    await harness.session.branches.go_to_entry(planned)
     assert await harness.session.branches.fork(planned, "at")
     assert states(harness.session.todos.phases)["First"] == "in_progress"
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from app.engine.files.file_diagnostics import MESSAGE_TYPE
+from app.engine.files.file_diagnostics import DIAGNOSTICS_MESSAGE_TYPE
 from app.providers.scripted import call, say
 from app.values.content import text_of
 from app.values.events import ExtensionError
@@ -21,7 +21,7 @@ def told(ext_session: ExtensionSession) -> list[str]:
     return [
         text_of(one.content)
         for one in messages
-        if isinstance(one, CustomMessage) and one.custom_type == MESSAGE_TYPE
+        if isinstance(one, CustomMessage) and one.custom_type == DIAGNOSTICS_MESSAGE_TYPE
     ]
 
 

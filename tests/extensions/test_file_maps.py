@@ -120,7 +120,7 @@ async def test_after_a_compaction_and_on_another_branch_the_full_map_is_sent(tmp
     session = ext_session.harness.session
     start = session.state.leaf_id
     await ext_session.prompt("look")
-    await session.branches.go_to(start)
+    await session.branches.go_to_entry(start)
     await ext_session.prompt("look from here")
     (text,) = texts_of(ext_session)
     assert text.startswith("File map: a.py\n")

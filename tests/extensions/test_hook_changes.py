@@ -81,7 +81,7 @@ async def test_messages_and_prompt_before_a_run(load, scene: ExtensionHost):
         api.on("before_agent_start", lambda event, context: {"system_prompt": event.system_prompt + "?"})
 
     hooks = ExtensionHooks(await load(mine, again))
-    before = join_prompt_sections(scene.session.requests.sections())
+    before = join_prompt_sections(scene.session.requests.prompt_sections())
     assert [message.content for message in await hooks.messages_before_prompt(PromptInput(text="x"))] == [
         "remember"
     ]

@@ -103,7 +103,7 @@ async def test_the_first_that_blocks_a_tool_call_counts(load):
         api.on("tool_call", lambda event, context: asked.append(event))
 
     verdict = await ExtensionHooks(await load(first, second)).before_tool(CALL, dict(CALL.arguments))
-    assert (verdict.is_blocked, verdict.reason, verdict.terminate) == (True, "no", True)
+    assert (verdict.is_blocked, verdict.reason, verdict.should_end_run) == (True, "no", True)
     assert asked == []
 
 

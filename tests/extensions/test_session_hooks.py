@@ -43,7 +43,7 @@ async def test_an_extension_may_stay(tmp_path: Path) -> None:
     before = session.log
     assert await new_session(session) == {"cancelled": True}
     with pytest.raises(SwitchCancelled):
-        await session.branches.open(ext_session.harness.places.create_session(), "resume")
+        await session.branches.open_session(ext_session.harness.places.create_session(), "resume")
     assert session.log is before and not before.is_read_only
 
 
@@ -86,7 +86,7 @@ async def test_resuming_and_forking_say_goodbye_with_where_one_goes(tmp_path: Pa
     forked = session.log.path
     await session.events.wait_until_delivered()
     assert first is not None
-    await session.branches.open(ext_session.harness.places.open_file(first), "resume")
+    await session.branches.open_session(ext_session.harness.places.open_file(first), "resume")
     await session.events.wait_until_delivered()
     assert told == [("fork", forked), ("fork", None), ("resume", first), ("resume", None)]
 
@@ -101,9 +101,9 @@ async def test_the_system_prompt_of_one_run(tmp_path: Path) -> None:
     await ext_session.load(changes)
     await ext_session.prompt("one")
     assert ext_session.asked[0].system_prompt == "You are a boat."
-    assert ext_session.harness.session.requests.sections() == {"preamble": "You are a boat."}
+    assert ext_session.harness.session.requests.prompt_sections() == {"preamble": "You are a boat."}
     await ext_session.prompt("two")
-    assert ext_session.harness.session.requests.sections() == {"preamble": "You are a test."}
+    assert ext_session.harness.session.requests.prompt_sections() == {"preamble": "You are a test."}
 
 
 async def test_the_end_is_reported_once(tmp_path: Path) -> None:
@@ -132,12 +132,12 @@ async def test_a_persons_command_is_answered_changed_or_blocked(tmp_path: Path) 
             return {"command": "echo changed"}
 
     await ext_session.load(gate)
-    known = await ext_session.harness.session.shell.run("known")
+    known = await ext_session.harness.session.shell.run_command("known")
     assert (known.output, known.exit_code) == ("as it always is", 3)
-    message = await ext_session.harness.session.shell.run("echo as it was")
+    message = await ext_session.harness.session.shell.run_command("echo as it was")
     assert message.output.strip() == "changed"
     with pytest.raises(CommandBlocked, match="not here"):
-        await ext_session.harness.session.shell.run("no")
+        await ext_session.harness.session.shell.run_command("no")
 
 
 async def test_what_the_shell_is_to_run_can_be_changed(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ async def test_what_the_shell_is_to_run_can_be_changed(tmp_path: Path) -> None:
         )
 
     await ext_session.load(changes)
-    message = await ext_session.harness.session.shell.run("echo $A")
+    message = await ext_session.harness.session.shell.run_command("echo $A")
     assert message.output == f"1\n{tmp_path / 'elsewhere'}\n"
 
 
@@ -167,9 +167,9 @@ async def test_before_extensions_are_bound_nothing_is_asked_and_everything_works
     ext_session = ExtensionSession(tmp_path, say("a"), say("b"))
     session = ext_session.harness.session
     await ext_session.harness.prompt("one")
-    assert (await session.shell.run("echo hi")).output.strip() == "hi"
+    assert (await session.shell.run_command("echo hi")).output.strip() == "hi"
     prompt = next(entry.id for entry in session.log.entries if is_prompt(entry))
-    assert (await session.branches.go_to(prompt)).text == "one"
+    assert (await session.branches.go_to_entry(prompt)).prompt_text == "one"
     await ext_session.harness.prompt("two")
     leaf = session.state.leaf_id
     assert leaf is not None and await session.branches.fork(leaf, "at")

@@ -34,12 +34,12 @@ async def test_an_extension_stages_files_and_deeds(tmp_path: Path) -> None:
     await ext_session.extensions.start()
     await ext_session.prompt("go")
     session = ext_session.harness.session
-    assert [(one.id, one.source_tool) for one in session.pending.waiting] == [
+    assert [(one.id, one.source_tool) for one in session.pending.waiting_actions] == [
         (ids[0], "custom_tool"),
         (ids[1], "mine"),
     ]
-    await session.pending.answer(ids[0], "apply", "yes")
+    await session.pending.apply_or_discard(ids[0], "apply", "yes")
     folder = session.cwd
     assert (folder / "a.txt").read_text() == "new\n" and (folder / "b.txt").read_text() == "b\n"
-    resolved = await session.pending.answer(ids[1], "discard", "no need")
+    resolved = await session.pending.apply_or_discard(ids[1], "discard", "no need")
     assert (resolved.text, told) == ("Cleaned up.", ["no need"])

@@ -156,9 +156,11 @@ async def test_going_elsewhere_and_merging_are_cancelled(staged: Staged) -> None
     before, leaf, moves = staged.session.messages, staged.session.log.leaf_id, await staged.told("tree")
     staged.says(tree={"cancel": True})
     with pytest.raises(NavigationStopped):
-        await staged.session.branches.go_to(staged.prompts()[1], NavigationOptions(should_summarise=True))
+        await staged.session.branches.go_to_entry(
+            staged.prompts()[1], NavigationOptions(should_summarise=True)
+        )
     with pytest.raises(NavigationStopped):
-        await staged.session.branches.merge(old)
+        await staged.session.branches.merge_branch(old)
     assert staged.session.messages == before and staged.session.log.leaf_id == leaf
     assert await staged.told("tree") == moves and not staged.requests
 
@@ -167,7 +169,7 @@ async def left(stage: Staged) -> str:
     """Leaves the second and third turn behind; returns the end of that branch."""
     old = stage.session.log.leaf_id
     assert old is not None
-    await stage.session.branches.go_to(stage.prompts()[1])
+    await stage.session.branches.go_to_entry(stage.prompts()[1])
     await stage.scene.prompt("another two")
     return old
 
@@ -177,7 +179,7 @@ async def test_a_branch_summary_is_steered_and_labelled(staged: Staged) -> None:
         tree={"custom_instructions": "Only the colours.", "replace_instructions": True, "label": "left"}
     )
     old = staged.session.log.leaf_id
-    arrival = await staged.session.branches.go_to(
+    arrival = await staged.session.branches.go_to_entry(
         staged.prompts()[1], NavigationOptions(should_summarise=True, instructions="all of it")
     )
     assert staged.requests[0].endswith("</conversation>\n\nOnly the colours."), "in place of bayou's own"
@@ -193,7 +195,7 @@ async def test_a_branch_summary_is_steered_and_labelled(staged: Staged) -> None:
 async def test_a_branch_summary_is_written_and_its_details_and_usage_are_kept(staged: Staged) -> None:
     before = staged.session.stats.usage.input
     staged.says(tree={"summary": {"summary": "mine", "details": {"index": 3}, "usage": USAGE}})
-    arrival = await staged.session.branches.go_to(
+    arrival = await staged.session.branches.go_to_entry(
         staged.prompts()[1], NavigationOptions(should_summarise=True)
     )
     entry = arrival.summary
@@ -209,6 +211,6 @@ async def test_a_merge_asks_and_tells_too(staged: Staged) -> None:
     old = await left(staged)
     leaf = staged.session.log.leaf_id
     staged.says(tree={"summary": {"summary": "what the other branch found", "details": {"by": "me"}}})
-    entry = await staged.session.branches.merge(old)
+    entry = await staged.session.branches.merge_branch(old)
     assert entry.parent_id == leaf and entry.from_id == old and entry.details["by"] == "me"
     assert (await staged.told("tree"))[-1]["mine"]

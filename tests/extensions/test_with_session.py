@@ -229,7 +229,7 @@ async def test_changes_are_told_with_what_was_before(tmp_path: Path) -> None:
     await session.models.use_model(other)
     level = session.state.thinking
     await session.models.use_thinking_level("high" if level != "high" else "low")
-    await session.branches.open(ext_session.harness.places.create_session(), "new")
+    await session.branches.open_session(ext_session.harness.places.create_session(), "new")
     await session.events.wait_until_delivered()
     selected = [event for event in told if isinstance(event, ModelSelect)]
     assert [(event.previous_model, event.model, event.source) for event in selected] == [

@@ -84,7 +84,7 @@ async def test_what_runs_later_is_not_changed_by_another_name(
     names = [f"names/{number}.{kind}" for number in range(len(files)) for kind in ("txt", "link")]
     calls = [call(tool, **arguments) for name in names for tool, arguments in changes(name)]
     parts = [reduce(add, calls[start : start + 40]) for start in range(0, len(calls), 40)]
-    harness = on_level(gated_session(tmp_path, *parts, say("ok"), asks="nobody", mode="auto-edit"), level)
+    harness = on_level(gated_session(tmp_path, *parts, say("ok"), asks="none", mode="auto-edit"), level)
     await harness.prompt("go")
     assert len(results(harness)) == len(calls)
     assert [str(file) for file in files if file.read_text() != OLD] == []
@@ -106,7 +106,7 @@ async def test_keys_are_not_shown_by_another_name(tmp_path: Path, level: Confine
         *(call("bash", command=one) for one in ("cat */*.txt", "head names/*", "grep -r hidden names")),
         call("bash", command="cat away/*/adc.json away/gcloud/*/*/*.json"),
     ]
-    harness = on_level(gated_session(tmp_path, *calls, say("ok"), asks="nobody", mode="ask"), level)
+    harness = on_level(gated_session(tmp_path, *calls, say("ok"), asks="none", mode="ask"), level)
     await harness.prompt("go")
     assert len(results(harness)) == len(calls)
     assert [text for text in results(harness) if "the hidden line" in text] == []
@@ -152,7 +152,7 @@ async def test_a_repository_that_a_command_of_the_same_answer_makes_is_not_writt
     (project := tmp_path / "home" / "project").mkdir(parents=True)
     (file,) = made(project, "sub/.envrc")
     harness = on_level(
-        gated_session(tmp_path, reduce(add, calls), say("ok"), asks="nobody", mode="auto-edit"), level
+        gated_session(tmp_path, reduce(add, calls), say("ok"), asks="none", mode="auto-edit"), level
     )
     await harness.prompt("go")
     assert (project / "new.git/config").read_text() != "x" and not (project / "new.git/hooks/update").exists()
@@ -170,7 +170,7 @@ async def test_ordinary_names_of_one_file_change_together_and_those_elsewhere_st
         (project / name).write_text(OLD)
         other.hardlink_to(project / name)
     calls = [call("write", path=name, content="new") for name in ("a.txt", "c.txt")]
-    harness = on_level(gated_session(tmp_path, *calls, say("ok"), asks="nobody", mode="auto-edit"), level)
+    harness = on_level(gated_session(tmp_path, *calls, say("ok"), asks="none", mode="auto-edit"), level)
     await harness.prompt("go")
     assert (
         (project / "a.txt").read_text()

@@ -64,7 +64,7 @@ async def test_a_question_comes_back_to_the_server_that_asked_it(
 async def test_what_a_prompt_needs_is_asked_for(desk: Asked):
     desk.configure(docs={})
     session = desk.open("program", "Ada")
-    await session.mcp.test("docs")
+    await session.mcp.test_server("docs")
     desk.script.responses.append(say("done"))
     await session.prompt("/docs:greet")
     await session.wait_until_idle()
@@ -93,13 +93,13 @@ async def test_a_sign_in_that_ends_in_the_middle_is_reported_and_a_new_one_count
         entry = {"url": server.url, "exposure": "direct"}
         (desk.paths.agent_dir / "mcp.json").write_text(json.dumps({"mcpServers": {"far": entry}}))
         session = desk.open()
-        await session.mcp.persistent_changes.sign_in("far", Browser())
+        await session.mcp.persistent_changes.sign_in_to_server("far", Browser())
         assert await desk.result("mcp__far__echo") == "heard"
         server.valid.clear()
         server.refresh.clear()
         assert "the sign-in expired: /mcp login far" in await desk.result("mcp__far__echo")
-        assert session.mcp.server("far").state == "sign-in"
-        await session.mcp.persistent_changes.sign_in("far", Browser())
+        assert session.mcp.server_view("far").state == "sign-in"
+        await session.mcp.persistent_changes.sign_in_to_server("far", Browser())
         assert await desk.result("mcp__far__echo") == "heard"
     finally:
         await desk.close()

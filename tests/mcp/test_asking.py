@@ -119,7 +119,7 @@ def questions_of(asks: Any, told: Any) -> ServerQuestions:
 
 
 async def asked(asks: Any, told: Told, params: dict[str, Any]) -> dict[str, Any]:
-    return await questions_of(asks, told).ask("docs", params)
+    return await questions_of(asks, told).ask_user("docs", params)
 
 
 SHORT: dict[str, Any] = {
@@ -166,6 +166,6 @@ async def test_a_person_answers_all_at_once():
 
 async def test_without_a_user_a_servers_question_is_declined():
     told = Told()
-    questions = questions_of("nobody", told)
-    assert [await questions.ask("docs", SHORT) for _ in range(2)] == [{"action": "decline"}] * 2
+    questions = questions_of("none", told)
+    assert [await questions.ask_user("docs", SHORT) for _ in range(2)] == [{"action": "decline"}] * 2
     assert len(told.warned) == 1

@@ -25,7 +25,7 @@ async def desk(paths: Paths) -> AsyncIterator[Desk]:
 
 def head_of(session: Any) -> bytes:
     head = session.requests.request_head()
-    return bytes(head.tools) + bytes(head.prompt)
+    return bytes(head.encoded_tools) + bytes(head.encoded_prompt)
 
 
 def declared(session: Any) -> list[str]:
@@ -86,7 +86,7 @@ async def test_a_server_that_came_between_is_found_by_a_search(desk: Desk):
     session = resumed(desk, path)
     await desk.say(say("again"))
     assert {name.split("__")[1] for name in declared(session)} == {"docs"}
-    assert session.mcp.server("late").reach == "search"
+    assert session.mcp.server_view("late").reach == "search"
 
 
 async def test_a_fork_and_the_way_back_have_it_too(desk: Desk):
@@ -100,11 +100,11 @@ async def test_a_fork_and_the_way_back_have_it_too(desk: Desk):
     await desk.say(say("in the fork"))
     assert session.log.path != path
     assert head_of(session) == head
-    await session.branches.open(SessionLog.create(session.log.path.parent, desk.paths.cwd), "new")
+    await session.branches.open_session(SessionLog.create(session.log.path.parent, desk.paths.cwd), "new")
     desk.assembled.model_choice.set_model(desk.script.model)
     await desk.say(say("in a new one"))
     assert declared(session) == []
-    await session.branches.open(SessionLog.open(path), "resume")
+    await session.branches.open_session(SessionLog.open(path), "resume")
     desk.assembled.model_choice.set_model(desk.script.model)
     await desk.say(say("back"))
     assert head_of(session) == head

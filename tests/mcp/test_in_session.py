@@ -73,8 +73,8 @@ class Desk:
     async def known(self) -> None:
         """All servers have been asked once, in an earlier session."""
         session = self.open()
-        for view in session.mcp.servers():
-            await session.mcp.test(view.name)
+        for view in session.mcp.server_views():
+            await session.mcp.test_server(view.name)
         await self.close()
 
     async def until(self, fits: Callable[[Any], bool]) -> Any:
@@ -105,7 +105,7 @@ async def test_a_session_without_servers_has_no_tools_for_them(desk: Desk):
     session = desk.open()
     await desk.say(say("hello"))
     assert not [name for name in session.tools.active_tools() if name.startswith("mcp")]
-    assert "mcp_servers" not in session.requests.sections()
+    assert "mcp_servers" not in session.requests.prompt_sections()
 
 
 async def test_servers_that_are_written_meanwhile_are_there_with_the_next_prompt(desk: Desk):
@@ -138,11 +138,11 @@ async def test_the_window_of_fifty_tools_is_a_few_hundred_tokens(desk: Desk):
     await desk.known()
     session = desk.open()
     await desk.say(say("hello"))
-    assert sum(len(view.tools) for view in session.mcp.servers()) == 60
+    assert sum(len(view.tools) for view in session.mcp.server_views()) == 60
     own = [tool for tool in session.tools.active_tools().values() if tool.name.startswith("mcp_")]
     assert sorted(tool.name for tool in own) == ["mcp_call", "mcp_resource", "mcp_search"]
     told = [json.dumps([tool.name, tool.description, tool.schema]) for tool in own]
-    assert (sum(map(len, told)) + len(session.requests.sections()["mcp_servers"])) // 4 <= 600
+    assert (sum(map(len, told)) + len(session.requests.prompt_sections()["mcp_servers"])) // 4 <= 600
 
 
 async def test_few_tools_are_declared_and_run_as_they_are(desk: Desk):
@@ -150,7 +150,9 @@ async def test_few_tools_are_declared_and_run_as_they_are(desk: Desk):
     await desk.known()
     session = desk.open()
     assert await desk.result("mcp__docs__echo", text="hi") == "hi"
-    assert "mcp_call" not in session.tools.active_tools() or "mcp_servers" in session.requests.sections()
+    assert (
+        "mcp_call" not in session.tools.active_tools() or "mcp_servers" in session.requests.prompt_sections()
+    )
 
 
 async def test_what_each_server_takes_of_the_window_is_reported(desk: Desk):
@@ -161,7 +163,7 @@ async def test_what_each_server_takes_of_the_window_is_reported(desk: Desk):
     parts = {part.title: part for part in break_down_context(session).parts if part.group == "tools"}
     assert parts["tools of MCP server docs"].count_items == 12
     assert parts["MCP server list"].tokens > 0
-    assert session.mcp.server("docs").tokens > 0 and session.mcp.server("more").tokens == 0
+    assert session.mcp.server_view("docs").tokens > 0 and session.mcp.server_view("more").tokens == 0
 
 
 async def test_many_tools_are_found_and_called_under_their_real_names(desk: Desk):
@@ -174,7 +176,7 @@ async def test_many_tools_are_found_and_called_under_their_real_names(desk: Desk
     assert await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "hi"}) == "hi"
     names = [event.tool_name for event in desk.events if isinstance(event, ToolExecutionStart)]
     assert names == ["mcp_search", "mcp_call", "mcp__docs__echo"]
-    assert session.requests.sections()["mcp_servers"].endswith("- docs: Breaks in every way.")
+    assert session.requests.prompt_sections()["mcp_servers"].endswith("- docs: Breaks in every way.")
 
 
 async def test_arguments_are_checked_before_anything_starts(desk: Desk):
@@ -183,7 +185,7 @@ async def test_arguments_are_checked_before_anything_starts(desk: Desk):
     session = desk.open()
     told = await desk.result("mcp_call", server="docs", tool="echo", arguments={"txt": "hi"})
     assert "text: missing" in told
-    assert session.mcp.server("docs").state == "known"
+    assert session.mcp.server_view("docs").state == "known"
     assert "Did you mean echo?" in await desk.result("mcp_call", server="docs", tool="ecko")
     assert "Servers: docs" in await desk.result("mcp_call", server="doc", tool="echo")
 
@@ -215,7 +217,7 @@ async def test_the_model_is_told_what_became_of_a_call(desk: Desk):
     assert "note://1" in await desk.result("mcp_resource", server="docs")
     read = await desk.result("mcp_resource", server="docs", uri="note://1")
     assert read == "note://1:\nwritten down"
-    assert session.mcp.server("docs").state == "ready"
+    assert session.mcp.server_view("docs").state == "ready"
 
 
 async def test_markup_and_escapes_of_a_result_are_words_on_its_card(desk: Desk):
@@ -250,9 +252,9 @@ async def test_the_list_of_tools_is_the_same_over_thirty_turns(desk: Desk):
         else:
             await desk.say(say("on"))
         head = session.requests.request_head()
-        heads.add(bytes(head.tools) + bytes(head.prompt))
+        heads.add(bytes(head.encoded_tools) + bytes(head.encoded_prompt))
     assert len(heads) == 1
-    assert session.mcp.server("late").state == "ready"
+    assert session.mcp.server_view("late").state == "ready"
 
 
 async def test_plan_mode_lets_only_trusted_readers_run(desk: Desk):
@@ -262,7 +264,7 @@ async def test_plan_mode_lets_only_trusted_readers_run(desk: Desk):
     session.plan.set_active(True)
     refused = await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "x"})
     assert "plan mode" in refused
-    assert session.mcp.server("docs").state == "known"
+    assert session.mcp.server_view("docs").state == "known"
     assert await desk.result("mcp_call", server="own", tool="echo", arguments={"text": "x"}) == "x"
     assert "plan mode" in await desk.result("mcp_call", server="own", tool="die")
 
@@ -274,10 +276,10 @@ async def test_plan_mode_reads_resources_of_trusted_servers_alone(desk: Desk):
     session = desk.open()
     session.plan.set_active(True)
     assert "note://1" in await desk.result("mcp_resource", server="docs")
-    assert session.mcp.server("docs").state == "known", "a list contacts no server"
+    assert session.mcp.server_view("docs").state == "known", "a list contacts no server"
     refused = await desk.result("mcp_resource", server="docs", uri="note://1")
     assert "plan mode" in refused
-    assert session.mcp.server("docs").state == "known"
+    assert session.mcp.server_view("docs").state == "known"
     assert "written down" in await desk.result("mcp_resource", server="own", uri="note://1")
     assert "mcp_resource" in session.tools.active_tools()
 
@@ -337,7 +339,7 @@ async def test_servers_that_are_switched_off_by_a_setting_are_gone_with_the_next
     desk.assembled.effective_settings.set("mcp.enabled", False)
     await desk.say(say("hello again"))
     assert [name for name in session.tools.active_tools() if name.startswith("mcp")] == []
-    assert "mcp_servers" not in session.requests.sections()
+    assert "mcp_servers" not in session.requests.prompt_sections()
 
 
 async def test_progress_shows_on_the_call_and_what_lasts_goes_to_the_background(desk: Desk):
@@ -364,14 +366,14 @@ async def test_nothing_runs_and_nothing_is_named_before_it_is_needed(desk: Desk)
     session = desk.open()
     await desk.say(say("hello"))
     await desk.result("mcp_search", query="echo")
-    assert session.mcp.server("docs").process is None
+    assert session.mcp.server_view("docs").process is None
 
 
 async def test_the_end_of_a_session_is_the_end_of_its_servers(desk: Desk):
     desk.configure(docs={"exposure": "search", "words": ["hang-at-end"]})
     session = desk.open()
-    await session.mcp.test("docs")
-    pid = session.mcp.server("docs").process
+    await session.mcp.test_server("docs")
+    pid = session.mcp.server_view("docs").process
     await desk.close()
     assert not is_alive(pid)
 
@@ -379,14 +381,14 @@ async def test_the_end_of_a_session_is_the_end_of_its_servers(desk: Desk):
 async def test_faces_are_told_how_servers_stand(desk: Desk):
     desk.configure(docs={}, broken={"words": ["exit-in-start"]})
     session = desk.open()
-    session.mcp.connect_new()
+    session.mcp.connect_new_servers()
     wanted = {"docs": "ready", "broken": "failed"}
     told = await desk.until(
         lambda event: (
             isinstance(event, McpServersChange) and {one.name: one.state for one in event.servers} == wanted
         )
     )
-    assert {view.name: view.state for view in session.mcp.servers()} == wanted
+    assert {view.name: view.state for view in session.mcp.server_views()} == wanted
     assert "no config" in told.servers[0].reason
     answer = await desk.result("mcp_search", query="echo")
     assert "docs echo" in answer and "broken is not available" in answer
@@ -397,11 +399,11 @@ async def test_a_person_switches_a_server_off_and_on_again(desk: Desk):
     await desk.known()
     session = desk.open()
     await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "x"})
-    session.mcp.set_enabled("docs", False)
-    assert session.mcp.server("docs").state == "off"
+    session.mcp.set_server_enabled("docs", False)
+    assert session.mcp.server_view("docs").state == "off"
     refused = await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "x"})
     assert "it is off" in refused or "not found" in refused
-    session.mcp.set_enabled("docs", True)
+    session.mcp.set_server_enabled("docs", True)
     assert await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "x"}) == "x"
 
 
@@ -435,17 +437,17 @@ async def test_an_extension_brings_a_server_and_hears_of_it(desk: Desk):
     extended = await connect_extensions(
         desk.assembled, desk.options, desk.paths, mode="print", ui=ui, shutdown=lambda: None
     )
-    await session.mcp.test("brought")
-    pid = session.mcp.server("brought").process
+    await session.mcp.test_server("brought")
+    pid = session.mcp.server_view("brought").process
     await session.prompt("/servers")
     notes = [event.text for event in desk.events if isinstance(event, Notice)]
     assert "brought:12" in notes
     await extended.reload()
-    assert session.mcp.server("brought").process == pid, "a reload keeps what did not change"
+    assert session.mcp.server_view("brought").process == pid, "a reload keeps what did not change"
     assert await desk.result("mcp_call", server="brought", tool="echo", arguments={"text": "x"}) == "x"
     await desk.until(lambda event: isinstance(event, Notice) and event.text == "brought ready")
     await session.prompt("/without")
-    assert session.mcp.servers() == ()
+    assert session.mcp.server_views() == ()
     await desk.close()
     assert not is_alive(pid)
 

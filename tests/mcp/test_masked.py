@@ -37,17 +37,17 @@ async def test_a_token_that_a_server_tells_is_masked_wherever_it_would_turn_up(
     servers(desk, value.replace("~", str(paths.home)))
     session = desk.open()
     for name in ("docs", "broken"):
-        session.mcp.connect_new()
+        session.mcp.connect_new_servers()
         try:
-            await session.mcp.test(name)
+            await session.mcp.test_server(name)
         except Exception as problem:
             assert TOKEN not in str(problem) and "secret:" in str(problem)
     assert "secret:" in await desk.result("mcp__docs__echo", text="$API_TOKEN")
     seen = {"events": "\n".join(encode(event).decode() for event in desk.events if hasattr(event, "type"))}
-    seen["views"] = repr(session.mcp.servers())
+    seen["views"] = repr(session.mcp.server_views())
     seen["file"] = session.log.path.read_text()
     for kind in ("html", "jsonl", "md"):
-        seen[kind] = session.export(paths.cwd / f"out.{kind}").read_text()
+        seen[kind] = session.export_to_file(paths.cwd / f"out.{kind}").read_text()
     async with at_the_keyboard(size=(120, 40)) as person:
 
         def edit(path: Path) -> str:
@@ -92,6 +92,6 @@ async def test_a_key_in_the_address_is_shown_nowhere(desk: Desk, paths: Paths):
     (paths.agent_dir / "mcp.json").write_text(json.dumps({"mcpServers": {"far": entry}}))
     session = desk.open()
     told = await desk.result("mcp_search", query="anything")
-    seen = told + repr(session.mcp.servers()) + repr(desk.events)
+    seen = told + repr(session.mcp.server_views()) + repr(desk.events)
     assert TOKEN not in seen
     assert "far" in told

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.engine.core.prompt_intake import RequestRefused
-from app.engine.mcp.server_prompts import parse_arguments, prompt_from_messages
+from app.engine.mcp.server_prompts import parse_prompt_arguments, prompt_from_messages
 from app.providers.scripted import say
 from app.resources.paths import Paths
 from app.tui.prompt.mcp_completions import ResourceCompletions, argument_completions, prompt_argument_hint
@@ -63,13 +63,13 @@ async def test_other_words_are_words(desk: Desk, text: str):
 
 def test_arguments_stand_by_name_or_in_order_and_the_last_takes_the_rest():
     prompt = PromptView(server="s", name="p", arguments=("a", "b"), required=("a",))
-    assert parse_arguments(prompt, "") == {}
-    assert parse_arguments(prompt, 'one "two three" four') == {"a": "one", "b": "two three four"}
-    assert parse_arguments(prompt, "b=2 x=1") == {"b": "2", "a": "x=1"}
-    assert parse_arguments(prompt, "it's") == {"a": "it's"}
+    assert parse_prompt_arguments(prompt, "") == {}
+    assert parse_prompt_arguments(prompt, 'one "two three" four') == {"a": "one", "b": "two three four"}
+    assert parse_prompt_arguments(prompt, "b=2 x=1") == {"b": "2", "a": "x=1"}
+    assert parse_prompt_arguments(prompt, "it's") == {"a": "it's"}
     assert prompt_argument_hint(prompt) == "a [b]"
     with pytest.raises(UserError, match="takes nothing"):
-        parse_arguments(PromptView(server="s", name="p"), "too much")
+        parse_prompt_arguments(PromptView(server="s", name="p"), "too much")
 
 
 def test_messages_become_one_prompt_and_nonsense_is_reported():

@@ -66,7 +66,7 @@ async def test_a_manifest_holds_no_secret_and_a_broken_one_is_asked_for_anew(pat
     assert manifest.stat().st_mode & 0o077 == 0 or manifest.parent.stat().st_mode & 0o077 == 0
     manifest.write_text(json.dumps({"greeting": {"era": 7}}))
     session = desk.open()
-    assert session.mcp.server("docs").state == "new"
+    assert session.mcp.server_view("docs").state == "new"
     assert "docs echo" in await desk.result("mcp_search", query="echo")
     await desk.close()
     assert Path(manifest).stat().st_size > 100

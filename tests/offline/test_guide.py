@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.engine.models.side_question import _QUESTION_TEMPLATE  # pyright: ignore[reportPrivateUsage]
+from app.engine.models.side_question import _SIDE_QUESTION_TEMPLATE  # pyright: ignore[reportPrivateUsage]
 from app.providers.adapter_registry import AdapterRegistry
 from app.providers.model_stream import RequestContext, StreamOptions
 from app.providers.offline.answers import GUIDE_HELP, guide_answer_to
@@ -235,7 +235,7 @@ async def test_a_missing_file_is_reported(chat: Chat):
         "list\nand be quick",
         "tour me",
         "1",
-        _QUESTION_TEMPLATE + "list",
+        _SIDE_QUESTION_TEMPLATE + "list",
     ],
 )
 async def test_anything_else_gets_the_card_and_calls_nothing(chat: Chat, words: str):

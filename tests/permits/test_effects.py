@@ -48,9 +48,7 @@ def own_tools() -> dict[str, Tool]:
 @pytest.mark.parametrize("name", sorted(own_tools()))
 async def test_every_tool_that_is_given_a_secret_file_is_stopped_or_masked(tmp_path: Path, name: str) -> None:
     tool = own_tools()[name]
-    harness = gated_session(
-        tmp_path, call(name, **filled(tool.schema)), say("ok"), asks="nobody", mode="full"
-    )
+    harness = gated_session(tmp_path, call(name, **filled(tool.schema)), say("ok"), asks="none", mode="full")
     harness.session.tools.set_active_tools([*own_tools()])
     secret = harness.session.cwd / ".env"
     secret.write_text(f"PASSWORD={SECRET}\n")
@@ -90,7 +88,7 @@ def declared(arguments: StatArguments, context: ToolContext) -> Effects:
 
 
 async def told(folder: Path, tool: Tool, path: str, mode: str, text: str = f"PASSWORD={SECRET}\n") -> str:
-    harness = gated_session(folder, call("stat", path=path), say("ok"), asks="nobody", mode=mode)
+    harness = gated_session(folder, call("stat", path=path), say("ok"), asks="none", mode=mode)
     harness.session.tools.register_tool(tool, owner="test")
     (harness.session.cwd / path).write_text(text)
     await harness.prompt("go")
@@ -123,7 +121,7 @@ async def test_a_tool_that_declares_nothing_is_stopped_when_any_argument_names_a
 ) -> None:
     """Also in `full`, and where a rule lets the tool run."""
     arguments = {"path": "a.txt", "more": {"files": [{"where": path}]}}
-    harness = gated_session(tmp_path, call("stat", **arguments), say("ok"), asks="nobody", mode="full")
+    harness = gated_session(tmp_path, call("stat", **arguments), say("ok"), asks="none", mode="full")
     ran: list[str] = []
 
     async def run(arguments: Any, context: ToolContext) -> ToolResult:
@@ -157,7 +155,7 @@ async def test_a_deny_rule_for_a_path_holds_for_every_tool_that_reads_or_changes
         + call("write", path="a.txt", content="x")
         + call("read", path="a.txt:1-1"),
         say("ok"),
-        asks="nobody",
+        asks="none",
         mode="full",
     )
     harness.session.tools.register_tool(stat_tool(effects=declared), owner="test")

@@ -112,7 +112,7 @@ async def test_several_calls_of_one_answer_are_asked_one_after_the_other(tmp_pat
 
 @pytest.mark.parametrize("mode", ["read-only", "ask", "auto-edit", "full"])
 async def test_dangerous_commands_are_refused_in_every_mode_without_a_user(tmp_path: Path, mode: str) -> None:
-    harness = gated_session(tmp_path, call("bash", command="rm -rf ~"), say("ok"), asks="nobody", mode=mode)
+    harness = gated_session(tmp_path, call("bash", command="rm -rf ~"), say("ok"), asks="none", mode=mode)
     (tmp_path / "home" / "kept").write_text("x")
     await harness.prompt("go")
     assert (tmp_path / "home" / "kept").exists()
@@ -157,7 +157,7 @@ async def test_no_way_leads_round_the_floor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, Any]
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    harness = gated_session(tmp_path, call(tool, **arguments), say("ok"), asks="nobody", mode="full")
+    harness = gated_session(tmp_path, call(tool, **arguments), say("ok"), asks="none", mode="full")
     home, cwd = tmp_path / "home", harness.session.cwd
     (home / ".ssh").mkdir()
     (home / ".ssh" / "id_rsa").write_text("SECRET x")
@@ -272,7 +272,7 @@ async def test_deny_goes_over_ask_over_allow_and_says_which_rule_it_was(tmp_path
 
 async def test_a_rule_lets_no_floor_run(tmp_path: Path) -> None:
     harness = gated_session(
-        tmp_path, call("bash", command="git stash clear"), say("ok"), asks="nobody", mode="full"
+        tmp_path, call("bash", command="git stash clear"), say("ok"), asks="none", mode="full"
     )
     harness.effective_settings.set("permissions.allow", ["bash: git stash clear", "tool: bash"])
     await harness.prompt("go")
@@ -280,12 +280,12 @@ async def test_a_rule_lets_no_floor_run(tmp_path: Path) -> None:
 
 
 async def test_a_rule_that_cannot_be_read_is_named_and_nothing_is_allowed_beside_it(tmp_path: Path) -> None:
-    harness = gated_session(tmp_path, call("bash", command="touch a"), say("ok"), asks="nobody", mode="ask")
+    harness = gated_session(tmp_path, call("bash", command="touch a"), say("ok"), asks="none", mode="ask")
     harness.effective_settings.set("permissions.allow", ["bash: touch **"])
     harness.effective_settings.set("permissions.deny", ["rm everything"])
     await harness.prompt("go")
     assert "no user can give it" in results(harness)[0]
-    view = harness.session.permissions.view()
+    view = harness.session.permissions.gate_state()
     assert "rm everything" in str(view.rules.problems[0])
     assert view.rules.ignored_origins == ("session",)
 
@@ -305,7 +305,7 @@ async def test_read_only_describes_and_does_nothing(tmp_path: Path) -> None:
 
 
 async def test_calls_within_a_call_pass_the_same_gate(tmp_path: Path) -> None:
-    harness = gated_session(tmp_path, asks="nobody", mode="ask")
+    harness = gated_session(tmp_path, asks="none", mode="ask")
     result = await harness.session.calls.run("write", {"path": "a", "content": "x"}, "outer")
     assert result.is_error and not (harness.session.cwd / "a").exists()
 
@@ -318,7 +318,7 @@ async def test_an_extension_tightens_and_never_loosens(tmp_path: Path) -> None:
             return CallVerdict(arguments={"command": "git stash clear"})
 
     harness = gated_session(
-        tmp_path, call("bash", command="ls"), say("ok"), asks="nobody", mode="full", hooks=Loose()
+        tmp_path, call("bash", command="ls"), say("ok"), asks="none", mode="full", hooks=Loose()
     )
     await harness.prompt("go")
     assert "git stash clear" in results(harness)[0]
@@ -327,7 +327,7 @@ async def test_an_extension_tightens_and_never_loosens(tmp_path: Path) -> None:
 
 async def test_a_command_is_judged_where_it_begins(tmp_path: Path) -> None:
     harness = gated_session(
-        tmp_path, call("bash", command="rm there", cwd=".."), say("ok"), asks="nobody", mode="full"
+        tmp_path, call("bash", command="rm there", cwd=".."), say("ok"), asks="none", mode="full"
     )
     await harness.prompt("go")
     assert "outside the workspace" in results(harness)[0]
@@ -335,7 +335,7 @@ async def test_a_command_is_judged_where_it_begins(tmp_path: Path) -> None:
 
 async def test_in_a_persistent_shell_the_folder_is_unknown(tmp_path: Path) -> None:
     harness = gated_session(
-        tmp_path, call("bash", command="rm -rf build"), say("ok"), asks="nobody", mode="full"
+        tmp_path, call("bash", command="rm -rf build"), say("ok"), asks="none", mode="full"
     )
     harness.effective_settings.set("bash.persistentShell", True)
     await harness.prompt("go")
@@ -360,7 +360,7 @@ async def test_in_a_persistent_shell_an_earlier_command_lets_no_later_one_run_un
         say("ok"),
         call("bash", command=later),
         say("ok"),
-        asks="nobody",
+        asks="none",
         mode="auto-edit",
     )
     harness.effective_settings.set("bash.persistentShell", True)
@@ -378,7 +378,7 @@ async def test_what_a_spawn_hook_makes_of_a_command_is_judged_too(tmp_path: Path
             return msgspec.structs.replace(plan, command="git stash clear")
 
     harness = gated_session(
-        tmp_path, call("bash", command="ls"), say("ok"), asks="nobody", mode="full", hooks=Another()
+        tmp_path, call("bash", command="ls"), say("ok"), asks="none", mode="full", hooks=Another()
     )
     await harness.prompt("go")
     assert "An extension changed this command" in results(harness)[0]

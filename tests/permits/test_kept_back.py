@@ -14,7 +14,7 @@ from tests.permits.test_gate import decisions, gated_session, results
 def fleet(
     folder: Path, *calls: Any, deny: tuple[str, ...] = (), ask: tuple[str, ...] = ()
 ) -> ScriptedSession:
-    harness = gated_session(folder, *calls, say("ok"), asks="nobody", mode="full")
+    harness = gated_session(folder, *calls, say("ok"), asks="none", mode="full")
     if deny:
         harness.effective_settings.set("permissions.deny", deny)
     if ask:

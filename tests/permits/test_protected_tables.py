@@ -34,7 +34,7 @@ def in_answers(*calls: tuple[str, dict[str, str]]) -> tuple[ScriptedAnswer, ...]
 async def test_no_file_that_runs_later_is_written_unasked_in_auto_edit(tmp_path: Path) -> None:
     paths = [path for row in PROJECT_AUTORUN_FILES for path in (below(row), f"packages/one/{below(row)}")]
     calls = in_answers(*(("write", {"path": path, "content": "x"}) for path in paths))
-    harness = gated_session(tmp_path, *calls, say("ok"), asks="nobody", mode="auto-edit")
+    harness = gated_session(tmp_path, *calls, say("ok"), asks="none", mode="auto-edit")
     await harness.prompt("go")
     assert [path for path in paths if (harness.session.cwd / path).exists()] == []
     assert len(results(harness)) == len(paths)
@@ -45,7 +45,7 @@ async def test_no_place_of_keys_is_read_unasked_in_full(tmp_path: Path) -> None:
     paths = [str(home / below(place)) for place in KEY_PLACES]
     paths += [str(project / "sub" / named(one)) for one in KEY_NAMES]
     harness = gated_session(
-        tmp_path, *in_answers(*(("read", {"path": path}) for path in paths)), say("ok"), asks="nobody"
+        tmp_path, *in_answers(*(("read", {"path": path}) for path in paths)), say("ok"), asks="none"
     )
     harness.session.permissions.rules.set_mode("full")
     for path in paths:

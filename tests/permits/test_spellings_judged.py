@@ -98,10 +98,10 @@ async def judged(tool: Tool, arguments: dict[str, Any]) -> Judged:
         gate=gate,
     )
     call = ToolCall(id="1", name=tool.name, arguments=arguments)
-    prepared = await pipeline.prepare(call, lambda result: None)
+    prepared = await pipeline.prepare_call(call, lambda result: None)
     if not isinstance(prepared, PreparedCall):
         return Judged(refused=True)
-    await pipeline.run(prepared)
+    await pipeline.run_prepared_call(prepared)
     (reading,) = readings
     request = CallRequest(tool_name=tool.name, effects=reading.effects, arguments=reading.plain_arguments)
     verdict = judge_call(request, CONTEXT_PLACE)

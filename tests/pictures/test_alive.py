@@ -16,7 +16,8 @@ FAR = "boats/of_the_north/built_in_the_last_century/and_still_afloat/fleet_of_th
 def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     # On a busy machine a picture takes long enough for the model to be told silent.
     monkeypatch.setattr(
-        "app.engine.models.model_requests.ModelRequests._on_state", lambda self, state, seconds: None
+        "app.engine.models.model_requests.ModelRequests._on_connection_state",
+        lambda self, state, seconds: None,
     )
 
 

@@ -39,10 +39,11 @@ def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     async def view(self: UserCells) -> KernelInfo:
         return VIEW
 
-    monkeypatch.setattr(UserCells, "view", view)
+    monkeypatch.setattr(UserCells, "kernel_info", view)
     monkeypatch.setattr("app.tui.transcript.message_blocks.format_duration", lambda milliseconds: "")
     monkeypatch.setattr(
-        "app.engine.models.model_requests.ModelRequests._on_state", lambda self, state, seconds: None
+        "app.engine.models.model_requests.ModelRequests._on_connection_state",
+        lambda self, state, seconds: None,
     )
 
 

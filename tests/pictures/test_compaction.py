@@ -27,7 +27,8 @@ Every boat gets four oars.
 def no_clock_and_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the prompt says of folders counts in the window; they are others on every machine."""
     monkeypatch.setattr(
-        "app.engine.models.model_requests.ModelRequests._on_state", lambda self, state, seconds: None
+        "app.engine.models.model_requests.ModelRequests._on_connection_state",
+        lambda self, state, seconds: None,
     )
     monkeypatch.setattr(
         "app.engine.models.prompt_sources.build_prompt",

@@ -32,7 +32,8 @@ def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"{place}.time_of_day", lambda stamp: "09:30")
     # On a busy machine a picture takes long enough for the model to be told silent.
     monkeypatch.setattr(
-        "app.engine.models.model_requests.ModelRequests._on_state", lambda self, state, seconds: None
+        "app.engine.models.model_requests.ModelRequests._on_connection_state",
+        lambda self, state, seconds: None,
     )
     monkeypatch.setattr("app.tui.features.sessions.page.format_age", lambda seconds: "2 h")
     monkeypatch.setattr("app.tui.features.sessions.page.format_ago", lambda seconds: "2 h ago")
@@ -154,7 +155,7 @@ async def test_the_tree(screen: Screen, photographs: Photographs) -> None:
         await tour.say("let it sail")
         await tour.idle()
         sailing = next(entry.id for entry in app.session.log.entries if "let it sail" in str(entry))
-        await app.session.branches.go_to(sailing)
+        await app.session.branches.go_to_entry(sailing)
         await tour.say("give it a motor")
         await tour.idle()
         app.session.log.set_label(sailing, "sails")
@@ -193,7 +194,9 @@ async def test_the_tree(screen: Screen, photographs: Photographs) -> None:
 def written(screen: Screen, text: str, name: str = "", cwd: Path | None = None) -> Path:
     """A session's file."""
     paths = Paths.from_env({"HOME": str(screen.home)}, cwd or screen.project)
-    log = SessionLog.create(SessionPaths(default_root=paths.sessions_dir, cwd=paths.cwd).folder, paths.cwd)
+    log = SessionLog.create(
+        SessionPaths(default_root=paths.sessions_dir, cwd=paths.cwd).project_folder, paths.cwd
+    )
     log.append(said(text))
     log.append(assistant_entry(f"{text} It is so."))
     log.close()

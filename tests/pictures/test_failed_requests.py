@@ -41,7 +41,8 @@ STEPS = {
 async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Loopback]:
     monkeypatch.setattr("app.assembly.error_remedies.format_time", lambda _: NOON)
     monkeypatch.setattr(
-        "app.engine.models.model_requests.ModelRequests._on_state", lambda self, state, seconds: None
+        "app.engine.models.model_requests.ModelRequests._on_connection_state",
+        lambda self, state, seconds: None,
     )
     monkeypatch.setattr("app.engine.context.compactor.Compactor._largest_messages_text", lambda self: "")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-of-this-test")

@@ -56,7 +56,7 @@ def _configure(written: dict[str, Any]) -> None:
 async def test_servers(screen: Screen, photographs: Photographs, servers: None) -> None:
     async with photographs.of(screen.app(theme=photographs.theme)) as tour:
         verbs = tour.app.session.mcp
-        await tour.until(lambda: {view.name: view.state for view in verbs.servers()} == STANDING)
+        await tour.until(lambda: {view.name: view.state for view in verbs.server_views()} == STANDING)
         await tour.say("/mcp")
         await tour.until("MCP servers")
         await tour.photograph("failed")

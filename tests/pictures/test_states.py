@@ -22,7 +22,8 @@ from tools.running.user_shell.shell_snapshot import ShellSnapshot
 def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     # On a busy machine a picture takes long enough for the model to be told silent.
     monkeypatch.setattr(
-        "app.engine.models.model_requests.ModelRequests._on_state", lambda self, state, seconds: None
+        "app.engine.models.model_requests.ModelRequests._on_connection_state",
+        lambda self, state, seconds: None,
     )
 
 
@@ -208,7 +209,7 @@ async def test_the_shell_of_ones_own(
     screen: Screen, photographs: Photographs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What commands have of a person's shell, behind its setting."""
-    monkeypatch.setattr(ShellSnapshotSource, "view", lambda self: SHELL)
+    monkeypatch.setattr(ShellSnapshotSource, "current_snapshot", lambda self: SHELL)
     monkeypatch.setattr("app.tui.features.settings.own_shell.format_ago", lambda seconds: "3 m ago")
     app = screen.app(theme=photographs.theme, script=ScriptedModel([]))
     async with photographs.of(app) as tour:

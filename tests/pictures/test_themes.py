@@ -38,7 +38,8 @@ async def test_where_one_is_without_colours(
     """In the queue and among the rules that would answer: the row is reversed, as in every list."""
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr(
-        "app.engine.models.model_requests.ModelRequests._on_state", lambda self, state, seconds: None
+        "app.engine.models.model_requests.ModelRequests._on_connection_state",
+        lambda self, state, seconds: None,
     )
     gate = asyncio.Event()
     script = ScriptedModel([say("First the hull.", gate=gate), call("bash", command="npm ci"), say("Done.")])

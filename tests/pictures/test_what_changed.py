@@ -62,7 +62,8 @@ def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"{place}.time_of_day", lambda stamp: "09:30")
     # On a busy machine a picture takes long enough for the model to be told silent.
     monkeypatch.setattr(
-        "app.engine.models.model_requests.ModelRequests._on_state", lambda self, state, seconds: None
+        "app.engine.models.model_requests.ModelRequests._on_connection_state",
+        lambda self, state, seconds: None,
     )
 
 

@@ -154,7 +154,7 @@ def test_a_prompt_made_of_files_that_were_read_anew_meanwhile_is_not_kept(paths:
     class ReadMeanwhile(UserDict[str, Tool]):
         def values(self) -> ValuesView[Tool]:
             put(paths.agent_dir / "APPEND_SYSTEM.md", "new words")
-            source.reload()
+            source.reload_files()
             return super().values()
 
     source(ReadMeanwhile())

@@ -117,9 +117,9 @@ async def follow_ups(scene: ProjectSession) -> Any:
 def taken_at_once(scene: ProjectSession, queue: Any) -> int:
     queues = parts_of(scene.session).core.queues
     for text in ("a", "b"):
-        queues.add(queue, UserMessage(content=text))
+        queues.add_message(queue, UserMessage(content=text))
     count = len(queues.take_next(queue))
-    queues.clear()
+    queues.empty_user_queues()
     return count
 
 
@@ -140,7 +140,7 @@ async def interrupting(scene: ProjectSession) -> Any:
 
     own_tool(scene, "steered", steered)
     result = await result_of(scene, "steered")
-    scene.session.queues.clear()
+    scene.session.queues.empty_user_queues()
     return "to its end" in text_of(result.content)
 
 
@@ -194,7 +194,9 @@ async def own_shell(scene: ProjectSession) -> Any:
 @LIVE.add("bash.pty", False, True)
 async def terminals(scene: ProjectSession) -> Any:
     told = scene.session.requests.request_head()
-    return (await result_of(scene, "bash", command="true", pty=True)).content, b'"pty"' in bytes(told.tools)
+    return (await result_of(scene, "bash", command="true", pty=True)).content, b'"pty"' in bytes(
+        told.encoded_tools
+    )
 
 
 @LIVE.add("bash.defaultTimeoutSeconds", 0, 1)
@@ -252,7 +254,7 @@ def python_file(scene: ProjectSession, functions: int) -> Path:
 
 @LIVE.add("sessionDir", None, "~/elsewhere")
 async def folder(scene: ProjectSession) -> Any:
-    return scene.assembled.session_paths.folder
+    return scene.assembled.session_paths.project_folder
 
 
 @LIVE.add("sessionSync", "off", "entry")
@@ -317,7 +319,7 @@ async def talked_much(scene: ProjectSession) -> None:
 @LIVE.add("compaction.reserveTokens", 1_000, 199_000)
 async def reserve(scene: ProjectSession) -> Any:
     await talked_much(scene)
-    return scene.session.state.is_full
+    return scene.session.state.is_context_full
 
 
 @LIVE.add("compaction.keepRecentTokens", 100, 1_500)
@@ -329,7 +331,7 @@ async def kept(scene: ProjectSession) -> Any:
 @LIVE.add("compaction.modelOverrides", {}, {"scripted/script": {"reserveTokens": 199_000}})
 async def reserve_of_a_model(scene: ProjectSession) -> Any:
     await talked_much(scene)
-    return scene.session.state.is_full
+    return scene.session.state.is_context_full
 
 
 @LIVE.add(
@@ -350,7 +352,7 @@ async def branch_room(scene: ProjectSession) -> Any:
         scene.script.responses[:] = [say("word " * 1_600)]
         await scene.prompt(text)
     scene.script.responses[:] = [say("a summary")]
-    await scene.session.branches.go_to(start, NavigationOptions(should_summarise=True))
+    await scene.session.branches.go_to_entry(start, NavigationOptions(should_summarise=True))
     return len(text_of(scene.asked[-1].messages[-1].content)) > 14_000  # pyright: ignore[reportAttributeAccessIssue, reportArgumentType]
 
 
@@ -430,9 +432,9 @@ async def reminders(scene: ProjectSession) -> Any:
 
 async def goal_after(scene: ProjectSession, command: str) -> Any:
     scene.script.responses[:] = [say("Done.") for _ in range(5)]
-    await scene.session.goal.set("Tea.", [GoalCheck(command=command)])
+    await scene.session.goal.set_goal("Tea.", [GoalCheck(command=command)])
     await scene.prompt("go")
-    view = scene.session.goal.view
+    view = scene.session.goal.goal_view
     return view and (view.goal.failed, view.goal.proof and view.goal.proof.results[0].problem)
 
 
@@ -480,7 +482,7 @@ async def helpers_of_a_prompt(scene: ProjectSession) -> Any:
 @LIVE.add("task.maxTurns", 60, 1)
 @LIVE.add("task.maxMinutes", 30.0, 1.0)
 async def limits_of_helpers(scene: ProjectSession) -> Any:
-    return scene.session.helpers.limits_of(HelperKind(name="any", description=""))
+    return scene.session.helpers.limits_of_kind(HelperKind(name="any", description=""))
 
 
 async def evaluated(scene: ProjectSession, code: str) -> str:

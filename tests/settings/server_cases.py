@@ -23,14 +23,14 @@ def with_server(scene: ProjectSession) -> str:
 
 async def reach_of(scene: ProjectSession) -> str:
     name = with_server(scene)
-    await scene.session.mcp.test(name)
-    return scene.session.mcp.server(name).reach
+    await scene.session.mcp.test_server(name)
+    return scene.session.mcp.server_view(name).reach
 
 
 @LIVE.add("mcp.enabled", True, False)
 async def servers_at_all(scene: ProjectSession) -> Any:
     with_server(scene)
-    return len(scene.session.mcp.servers())
+    return len(scene.session.mcp.server_views())
 
 
 @LIVE.add("mcp.exposure", "auto", "hidden")

@@ -161,7 +161,7 @@ def beginning(begun: AssembledSession) -> Any:
     return (
         state.model and state.model.key,
         state.thinking,
-        [model.key for model in state.scope],
+        [model.key for model in state.cycle_models],
         list(begun.session.tools.active_tools()),
         begun.project_trust.decision.is_trusted,
         [source.name for source in chosen.sources],

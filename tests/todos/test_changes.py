@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.engine.planning.todo_changes import (
-    MAX_ITEMS,
+    MAX_TODO_ITEMS,
     TodoChange,
     TodoRefused,
     apply_todo_change,
@@ -110,7 +110,7 @@ def test_items_are_added_to_a_named_or_the_current_phase():
     [
         (["Read the parser"], "“Read the parser” would be in the list twice"),
         (["  "], "An item has no text"),
-        ([f"item {number}" for number in range(1_000)], f"has at most {MAX_ITEMS} items and phases"),
+        ([f"item {number}" for number in range(1_000)], f"has at most {MAX_TODO_ITEMS} items and phases"),
     ],
 )
 def test_what_makes_no_list_changes_nothing(tasks: list[str], words: str):
@@ -184,4 +184,4 @@ def test_items_are_only_closed_by_name_and_one_is_current(asked: list[TodoChange
 
 def test_phases_have_a_bound_too() -> None:
     with pytest.raises(TodoRefused, match="items and phases"):
-        normalise_phases([TodoPhase(name=f"Phase {number}") for number in range(MAX_ITEMS + 1)])
+        normalise_phases([TodoPhase(name=f"Phase {number}") for number in range(MAX_TODO_ITEMS + 1)])

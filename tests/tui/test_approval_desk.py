@@ -176,7 +176,7 @@ async def test_staged_changes_are_answered_on_the_desk(tmp_path: Path) -> None:
         await app.settling_until(pilot, lambda: app.approval_bar.asked is not None)
         wait(app, TYPING_PAUSE_SECONDS + 0.1)
         await pilot.press("y")
-        await app.settling_until(pilot, lambda: not app.session.pending.waiting)
+        await app.settling_until(pilot, lambda: not app.session.pending.waiting_actions)
     assert (tmp_path / "project" / "a.py").read_text() == "new(1)  # mine\n"
 
 
@@ -201,7 +201,7 @@ async def test_a_staged_file_that_became_another_one_stays(
         await sees(app, pilot, "no changes to keep or revert here")
         wait(app, TYPING_PAUSE_SECONDS + 0.1)
         await pilot.press("y")
-        await app.settling_until(pilot, lambda: not app.session.pending.waiting)
+        await app.settling_until(pilot, lambda: not app.session.pending.waiting_actions)
     if becomes == "link":
         assert place.is_symlink() and not place.exists()
     elif becomes is None:

@@ -486,7 +486,7 @@ async def test_a_typed_answer_is_offered_and_not_queued(tmp_path: Path, text: st
         app.editor.set_text(text)
         await pilot.press("enter")
         await app.settling_until(pilot, lambda: app.editor.text == "")
-        assert not app.session.state.waiting_count and app.approval_bar.asked is not None
+        assert not app.session.state.queued_count and app.approval_bar.asked is not None
         wait(app)
         await pilot.press("enter")
         await wait_for_runs(app, pilot)

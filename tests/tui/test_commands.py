@@ -156,7 +156,7 @@ async def test_the_editor_says_when_nothing_can_be_sent(home: Path, screen: Scre
     async with app.run_test(size=(80, 24)) as pilot:
         await app.is_ready.wait()
         assert written.path is not None
-        await app.session.branches.open(SessionLog.open(written.path, read_only=True), "resume")
+        await app.session.branches.open_session(SessionLog.open(written.path, read_only=True), "resume")
         await pilot.pause()
         assert "Read-only" in app.editor.surface.placeholder
         await app.session.branches.start_new_session()

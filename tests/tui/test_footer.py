@@ -47,7 +47,7 @@ async def test_a_segment_shows_when_it_is_wanted(tmp_path: Path) -> None:
 async def test_it_says_plan_where_the_place_in_the_tree_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(PermissionGate, "asks_person", True)
+    monkeypatch.setattr(PermissionGate, "can_ask_person", True)
     app = make_app(tmp_path, say("first answer"), say("second answer"))
     async with app.run_test(size=(100, 30)) as pilot:
         await app.is_ready.wait()
@@ -62,9 +62,9 @@ async def test_it_says_plan_where_the_place_in_the_tree_does(
         app.session.plan.set_active(True)
         await app.settling_until(pilot, says_plan)
         planning = app.session.log.leaf_id
-        await app.session.branches.go_to(before, NavigationOptions())
+        await app.session.branches.go_to_entry(before, NavigationOptions())
         await app.settling_until(pilot, lambda: not says_plan())
-        await app.session.branches.go_to(planning, NavigationOptions())
+        await app.session.branches.go_to_entry(planning, NavigationOptions())
         await app.settling_until(pilot, says_plan)
 
 

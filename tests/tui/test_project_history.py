@@ -165,7 +165,7 @@ async def test_a_queued_image_comes_back_as_a_chip(home: Path, tmp_path: Path) -
                 await pilot.pause()
         await pilot.press("enter")
         async with app.settling(pilot):
-            while not app.session.state.waiting_count:
+            while not app.session.state.queued_count:
                 await pilot.pause()
         assert "[1 image]" in app.screen_text
         await pilot.press("alt+up")

@@ -43,7 +43,7 @@ def paths_of(home: Path) -> Paths:
 def a_session(home: Path, text: str, cwd: Path | None = None) -> Path:
     paths = paths_of(home)
     places = SessionPaths(default_root=paths.sessions_dir, cwd=paths.cwd)
-    log = SessionLog.create(places.folder, cwd or paths.cwd)
+    log = SessionLog.create(places.project_folder, cwd or paths.cwd)
     log.append(said(text))
     log.append(assistant_entry(f"{text}, answered"))
     log.close()
@@ -259,7 +259,7 @@ async def test_a_session_of_another_folder_is_gone_on_with_there(home: Path, els
         await pilot.press("1")
         await until(pilot, app.is_ready.is_set)
         assert app.session.cwd == home / "elsewhere" == Path.cwd()
-        assert "Rules of elsewhere." in str(app.session.requests.sections())
+        assert "Rules of elsewhere." in str(app.session.requests.prompt_sections())
         assert app.session.log.path == elsewhere
 
 
@@ -271,7 +271,7 @@ async def test_or_here_or_in_a_copy(key: str, is_copy: bool, home: Path, elsewhe
         await pilot.press(key)
         await until(pilot, app.is_ready.is_set)
         assert app.session.cwd == home / "project" == Path.cwd()
-        assert "Rules of elsewhere." not in str(app.session.requests.sections())
+        assert "Rules of elsewhere." not in str(app.session.requests.prompt_sections())
         assert (app.session.log.path != elsewhere) is is_copy
         assert app.session.log.cwd == home / ("project" if is_copy else "elsewhere")
 
@@ -290,7 +290,9 @@ async def test_resuming_one_from_within_asks_the_same(
         await pilot.press(key)
         await resuming
         assert app.session.cwd == home / folder == Path.cwd()
-        assert ("Rules of elsewhere." in str(app.session.requests.sections())) is (folder == "elsewhere")
+        assert ("Rules of elsewhere." in str(app.session.requests.prompt_sections())) is (
+            folder == "elsewhere"
+        )
         assert app.assembled.session_paths.cwd == home / folder
         await until(pilot, lambda: f"~/{folder}" in app.screen_text)
         assert "about elsewhere, answered" in app.screen_text

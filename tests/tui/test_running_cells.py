@@ -48,7 +48,7 @@ async def test_names_are_completed_behind_a_dollar(tmp_path: Path) -> None:
     app = make_app(tmp_path, say("ok"))
     async with app.run_test(size=(100, 40)) as pilot:
         await app.is_ready.wait()
-        await app.session.cells.run("fathoms_deep = 6")
+        await app.session.cells.run_cell("fathoms_deep = 6")
         await pilot.press(*"$", "space", *"fathom")
         await app.settling_until(pilot, lambda: "› fathoms_deep" in app.screen_text)
         await pilot.press("tab")

@@ -39,10 +39,10 @@ async def test_alt_a_applies_what_waits_once_it_has_stood_there(tmp_path: Path) 
         assert app.focused is app.editor
         await pilot.press("alt+a")
         await pilot.pause()
-        assert app.session.pending.waiting, "it had just appeared"
+        assert app.session.pending.waiting_actions, "it had just appeared"
         wait(app)
         await pilot.press("alt+a")
-        await app.settling_until(pilot, lambda: not app.session.pending.waiting)
+        await app.settling_until(pilot, lambda: not app.session.pending.waiting_actions)
         await app.settling_until(pilot, lambda: app.approval_bar.asked is None)
         assert file.read_text() == "new(1)\n"
         await app.settling_until(pilot, lambda: ", applied" in app.screen_text)
@@ -62,7 +62,7 @@ async def test_alt_x_discards_it_with_the_words_in_the_editor(tmp_path: Path) ->
         app.editor.set_text("not that one")
         wait(app)
         await pilot.press("alt+x")
-        await app.settling_until(pilot, lambda: not app.session.pending.waiting)
+        await app.settling_until(pilot, lambda: not app.session.pending.waiting_actions)
         await app.settling_until(pilot, lambda: ", discarded" in app.screen_text)
         assert app.editor.text == ""
         await submit(app, pilot, "and now?")
@@ -83,7 +83,7 @@ async def test_the_bar_goes_when_the_agent_works_and_comes_again(tmp_path: Path)
         await asked(app, pilot)
         await asked(app, pilot, 2)
         assert seen == [True]
-        assert len(app.session.pending.waiting) == 1
+        assert len(app.session.pending.waiting_actions) == 1
 
 
 async def test_several_are_asked_about_one_after_the_other(tmp_path: Path) -> None:
@@ -91,14 +91,18 @@ async def test_several_are_asked_about_one_after_the_other(tmp_path: Path) -> No
     async with app.run_test(size=(100, 30)) as pilot:
         await app.is_ready.wait()
         for name in ("first", "second"):
-            await app.session.pending.stage(name, "mine", [RequestedChange(path=f"{name}.txt", text="new\n")])
+            await app.session.pending.stage_changes(
+                name, "mine", [RequestedChange(path=f"{name}.txt", text="new\n")]
+            )
         await app.settling_until(pilot, lambda: app.approval_bar.asked is not None)
         for left in (1, 0):
             await pilot.pause()
             await pilot.pause()
             wait(app)
             await pilot.press("alt+a")
-            await app.settling_until(pilot, lambda left=left: len(app.session.pending.waiting) == left)
+            await app.settling_until(
+                pilot, lambda left=left: len(app.session.pending.waiting_actions) == left
+            )
         await app.settling_until(pilot, lambda: app.approval_bar.asked is None)
     assert (tmp_path / "project" / "second.txt").read_text() == "new\n"
 
@@ -114,7 +118,9 @@ async def test_each_of_several_is_asked_about_once_and_not_while_the_agent_works
     async with app.run_test(size=(100, 30)) as pilot:
         await app.is_ready.wait()
         for name in ("first", "second"):
-            await app.session.pending.stage(name, "mine", [RequestedChange(path=f"{name}.txt", text="new\n")])
+            await app.session.pending.stage_changes(
+                name, "mine", [RequestedChange(path=f"{name}.txt", text="new\n")]
+            )
         await app.settling_until(pilot, lambda: app.approval_bar.asked is not None)
         await pilot.pause()
         await pilot.pause()
@@ -131,7 +137,7 @@ async def test_an_answer_from_elsewhere_closes_the_question(tmp_path: Path) -> N
     app = staging_app(tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
         await asked(app, pilot)
-        await app.session.pending.answer(None, "discard", "by a program", by="program")
+        await app.session.pending.apply_or_discard(None, "discard", "by a program", by="program")
         await app.settling_until(pilot, lambda: app.approval_bar.asked is None)
         wait(app)
         await pilot.press("alt+a")
@@ -150,4 +156,4 @@ async def test_all_of_it_is_shown_before_it_is_answered(tmp_path: Path) -> None:
         )
         await pilot.press("escape")
         await pilot.pause()
-        assert app.session.pending.waiting
+        assert app.session.pending.waiting_actions

@@ -52,12 +52,14 @@ class Page:
         await self.session.wait_until_idle()
 
     async def undo(self, count: int = 1) -> None:
-        await self.session.file_restorer.carry_out(
-            await self.session.file_restorer.preview(UndoLastPrompts(count=count))
+        await self.session.file_restorer.carry_out_restore(
+            await self.session.file_restorer.plan_restore(UndoLastPrompts(count=count))
         )
 
     async def redo(self) -> None:
-        await self.session.file_restorer.carry_out(await self.session.file_restorer.preview(RedoRestore()))
+        await self.session.file_restorer.carry_out_restore(
+            await self.session.file_restorer.plan_restore(RedoRestore())
+        )
 
     def read(self, name: str) -> str | None:
         path = self.project / name
@@ -194,15 +196,15 @@ async def test_moving_in_the_tree_can_take_files_along(page: Page) -> None:
     base = page.session.state.leaf_id
     await page.prompt("left", write("a.txt", "left\n", 2), write("left.txt", "l\n"))
     left = page.session.state.leaf_id
-    await page.session.branches.go_to(base, NavigationOptions(should_restore_files=True))
+    await page.session.branches.go_to_entry(base, NavigationOptions(should_restore_files=True))
     assert (page.read("a.txt"), page.read("left.txt")) == ("base\n", None)
     await page.prompt("right", write("a.txt", "right\n", 3))
-    arrival = await page.session.branches.go_to(left, NavigationOptions(should_restore_files=True))
+    arrival = await page.session.branches.go_to_entry(left, NavigationOptions(should_restore_files=True))
     assert (page.read("a.txt"), page.read("left.txt")) == ("left\n", "l\n")
     assert arrival.files is not None and arrival.files.total == 2
     await page.redo()
     assert (page.read("a.txt"), page.read("left.txt")) == ("right\n", None)
-    await page.session.branches.go_to(base)
+    await page.session.branches.go_to_entry(base)
     assert page.read("a.txt") == "right\n", "files stay unless one asks"
 
 
@@ -212,10 +214,10 @@ async def test_files_go_to_any_entry_without_the_conversation(page: Page) -> Non
     results = [entry for entry in page.session.log.entries if files_of(entry)]
     first = page.session.log.parent(results[0].id)
     leaf = page.session.state.leaf_id
-    plan = await page.session.file_restorer.preview(RestoreToEntry(entry_id=first))
+    plan = await page.session.file_restorer.plan_restore(RestoreToEntry(entry_id=first))
     assert [(row.path, row.deed) for row in plan.rows] == [("a.txt", "changes")]
     assert "-two" in plan.diff("a.txt")
-    await page.session.file_restorer.carry_out(plan)
+    await page.session.file_restorer.carry_out_restore(plan)
     assert page.read("a.txt") == "one\n"
     assert leaf in [entry.id for entry in page.session.log.path_to()]
 
@@ -317,10 +319,10 @@ async def test_switched_off_nothing_is_kept(page: Page) -> None:
 
 async def test_a_plan_that_is_out_of_date_is_refused(page: Page) -> None:
     await page.prompt("one", write("a.txt", "one\n"))
-    plan = await page.session.file_restorer.preview(UndoLastPrompts())
+    plan = await page.session.file_restorer.plan_restore(UndoLastPrompts())
     await page.prompt("two", write("a.txt", "two\n", 2))
     with pytest.raises(UserError, match="Preview again"):
-        await page.session.file_restorer.carry_out(plan)
+        await page.session.file_restorer.carry_out_restore(plan)
 
 
 def full(*names: str) -> Callable[..., Any]:
@@ -340,7 +342,7 @@ async def test_what_could_not_be_held_is_named(page: Page, monkeypatch: pytest.M
         ("a.txt", "its old content could not be stored first: No space left on device")
     ]
     monkeypatch.undo()
-    plan = await page.session.file_restorer.preview(UndoLastPrompts())
+    plan = await page.session.file_restorer.plan_restore(UndoLastPrompts())
     assert [(row.path, row.state) for row in plan.rows] == [("a.txt", "unheld")]
     assert page.read("a.txt") == "two\n"
 
@@ -413,11 +415,11 @@ async def test_what_a_command_did_to_folders_goes_back_and_forth(
 async def test_a_folder_that_a_command_made_stays_when_a_person_put_something_in(page: Page) -> None:
     await page.prompt("make it", bash("mkdir made"))
     (page.project / "made/mine").write_text("mine\n")
-    plan = await page.session.file_restorer.preview(UndoLastPrompts())
+    plan = await page.session.file_restorer.plan_restore(UndoLastPrompts())
     assert [(row.path, row.state, row.why) for row in plan.rows] == [
         ("made", "refused", "it now contains other files")
     ]
-    await page.session.file_restorer.carry_out(plan)
+    await page.session.file_restorer.carry_out_restore(plan)
     assert page.read("made/mine") == "mine\n"
 
 
@@ -436,7 +438,7 @@ async def test_a_restore_still_counts_when_only_the_conversation_goes_elsewhere(
     if goes_back == "uncompact":
         await page.session.compaction.undo_compaction()
     else:
-        await page.session.branches.go_to(leaf, NavigationOptions())
+        await page.session.branches.go_to_entry(leaf, NavigationOptions())
     assert page.read("a.txt") == "one\n"
     note = page.session.log.path_to()[-1]
     assert isinstance(note, CustomMessageEntry) and "restored these files" in str(note.content)
@@ -452,7 +454,7 @@ async def test_going_to_where_the_files_are_as_restored_records_nothing(page: Pa
     leaf = page.session.log.leaf_id
     await page.prompt("two", write("a.txt", "two\n", 2))
     await page.undo()
-    await page.session.branches.go_to(leaf, NavigationOptions())
+    await page.session.branches.go_to_entry(leaf, NavigationOptions())
     assert page.session.log.leaf_id == leaf
     await page.undo()
     assert page.read("a.txt") is None

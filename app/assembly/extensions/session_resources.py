@@ -60,7 +60,7 @@ class SessionResources:
         )
         if reason == "reload" or fresh != here.prompt.choice:
             here.prompt.choice = fresh
-            here.prompt.reload()
+            here.prompt.reload_files()
         if reason == "reload" or themes:
             here.themes = load_themes(
                 self._options, self._paths, trust, (*here.chosen_extensions.themes, *themes)

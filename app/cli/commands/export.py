@@ -9,7 +9,7 @@ from app.cli.change_folder import current_folder
 from app.engine.core.session_options import SessionOptions
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.secrets.session_mask import SessionMask
-from app.engine.tree.session_export import entry_masker, export_session
+from app.engine.tree.session_export import export_session, make_entry_masker
 from app.printing import print_line, print_problem, print_text
 from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
@@ -40,14 +40,14 @@ def write_export(source: str, target: str | None, paths: Paths) -> int:
     try:
         log = SessionLog.open(find_session(source, paths.sessions_dir, paths.cwd), read_only=True)
         masking = SessionMask(
-            SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=os.environ),
+            SecretSources(agent_dir=paths.agent_dir, home=paths.home, environment=os.environ),
             SessionOptions(EffectiveSettings(paths)),
         )
         written = export_session(
             log,
             Path(target) if target else None,
             folder=paths.cwd,
-            change=entry_masker(masking, Path(log.header.cwd or paths.cwd)),
+            change=make_entry_masker(masking, Path(log.header.cwd or paths.cwd)),
         )
     except SessionError as problem:
         print_problem(str(problem))

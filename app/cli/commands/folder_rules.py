@@ -29,9 +29,9 @@ def folder_rules(paths: Paths) -> FolderRules:
     standing = PermissionContext(
         approver="person",
         home=paths.home,
-        folder=lambda: paths.cwd,
+        session_folder=lambda: paths.cwd,
         agent_dir=paths.agent_dir,
         is_trusted=lambda: trust.is_trusted,
-        is_text_accepted=lambda: is_explicitly_approved(trust),
+        is_settings_text_accepted=lambda: is_explicitly_approved(trust),
     )
     return FolderRules(effective_settings, standing, rules_from_settings(effective_settings, standing))

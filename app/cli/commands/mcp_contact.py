@@ -50,7 +50,7 @@ async def _run_in_session(verb: str, names: list[str], paths: Paths, *, opens_br
 async def _test_servers(assembled: AssembledSession, names: list[str]) -> int:
     """Tests the named server or all enabled ones; returns 1 if one of them cannot be reached."""
     verbs = assembled.session.mcp
-    known = [view.name for view in verbs.servers() if view.state not in ("off", "untrusted")]
+    known = [view.name for view in verbs.server_views() if view.state not in ("off", "untrusted")]
     if not names and not known:
         raise UserError("No servers to test. bayou mcp list shows the configured servers.")
     worst = 0
@@ -61,7 +61,11 @@ async def _test_servers(assembled: AssembledSession, names: list[str]) -> int:
         except UserError as problem:
             worst = 1
             print_note(str(problem))
-            said = verbs.server(name).stderr if any(view.name == name for view in verbs.servers()) else ()
+            said = (
+                verbs.server_view(name).stderr
+                if any(view.name == name for view in verbs.server_views())
+                else ()
+            )
             for line in said[-5:]:
                 print_note(f"  | {line}")
     return worst

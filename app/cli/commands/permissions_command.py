@@ -13,7 +13,7 @@ import msgspec
 from app.assembly.options import UsageError
 from app.cli.change_folder import current_folder
 from app.cli.commands.folder_rules import folder_rules
-from app.engine.permissions.permission_context import mode_of
+from app.engine.permissions.permission_context import current_permission_mode
 from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.sandboxes import is_sandbox_usable
 from app.permits.permission_decisions import CallDecision, PermissionPolicy, decide_call
@@ -108,7 +108,7 @@ def _make_judge(paths: Paths) -> Callable[[str], CallDecision]:
     effective_settings, standing, rules = folder_rules(paths)
     for problem in (*effective_settings.problems, *rules.problems):
         print_problem(str(problem))
-    mode = mode_of(
+    mode = current_permission_mode(
         effective_settings, standing, has_box=lambda: is_sandbox_usable(effective_settings.settings)
     )
     has_box = is_sandbox_usable(effective_settings.settings) and (

@@ -74,7 +74,7 @@ def _session_boxes() -> tuple[Sandboxes, Workspace]:
 def sandbox_state() -> SandboxState:
     """Returns whether the sandbox works in this folder."""
     boxes, workspace = _session_boxes()
-    state = boxes.state()
+    state = boxes.sandbox_state()
     boxes.close()
     workspace.close()
     return state

@@ -13,7 +13,7 @@ from app.assembly.options import UsageError
 from app.cli.change_folder import current_folder
 from app.engine.core.session_options import SessionOptions
 from app.engine.secrets.known_secrets import SecretSources
-from app.engine.secrets.session_mask import SessionMask, custom_patterns
+from app.engine.secrets.session_mask import SessionMask, parse_custom_patterns
 from app.printing import print_data, print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
@@ -56,12 +56,12 @@ def run(words: list[str]) -> int:
     effective_settings = EffectiveSettings(paths)
     for problem in (
         *effective_settings.problems,
-        *custom_patterns(effective_settings.settings.secrets.patterns)[1],
+        *parse_custom_patterns(effective_settings.settings.secrets.patterns)[1],
     ):
         print_problem(str(problem))
     effective_settings.set("secrets.mask", True)
     masking = SessionMask(
-        SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=os.environ),
+        SecretSources(agent_dir=paths.agent_dir, home=paths.home, environment=os.environ),
         SessionOptions(effective_settings),
     )
     masking.known_secrets.search_files(paths.cwd, files)

@@ -7,7 +7,7 @@ import msgspec
 
 from app.assembly.options import UsageError
 from app.cli.change_folder import current_folder
-from app.engine.files.file_restorer import RESTORE_MESSAGE_TYPE, restore_text
+from app.engine.files.file_restorer import RESTORE_MESSAGE_TYPE, restore_message_text
 from app.engine.tree.session_paths import SessionPaths
 from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
@@ -79,9 +79,9 @@ def _run_undo(asked: _UndoArguments, paths: Paths) -> int:
         default_root=paths.sessions_dir, cwd=paths.cwd, effective_settings=effective_settings
     )
     if asked.session is not None:
-        file = find_session(asked.session, places.root, paths.cwd)
+        file = find_session(asked.session, places.sessions_root, paths.cwd)
     else:
-        file = latest_session(places.folder, paths.cwd)
+        file = latest_session(places.project_folder, paths.cwd)
         if file is None:
             raise UserError("This folder has no session. Name one: bayou undo SESSION.")
     log = SessionLog.open(file, read_only=not asked.yes)
@@ -180,7 +180,7 @@ def _record_restore(data: RestoredData, parts: SessionUndo) -> None:
     log = parts.log
     changes = data.changes if data.more is None else decode_changes(parts.store.get(data.more))
     log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=to_entry_data(data)))
-    content = restore_text(data, tuple(change.path for change in changes))
+    content = restore_message_text(data, tuple(change.path for change in changes))
     details = {"files": data.total, "kept": len(data.kept), "redone": data.undoes is not None}
     log.append(
         CustomMessageEntry(parent_id=None, custom_type=RESTORE_MESSAGE_TYPE, content=content, details=details)

@@ -59,7 +59,7 @@ async def review_prompt(session: Session, what: str) -> str:
                 f"{what} is not the name of a branch or commit. Use /review BRANCH, or /review alone for "
                 "uncommitted changes."
             )
-        found = await session.files.differences(GitDiff(revision=what))
+        found = await session.files.find_differences(GitDiff(revision=what))
         if not found.files:
             raise UserError(
                 f"No differences between {what} and the last commit here. /review NAME reviews another "
@@ -67,7 +67,7 @@ async def review_prompt(session: Session, what: str) -> str:
             )
         told = changed_since(what) if found.is_since_merge_base else changed_by(what)
         return await _review_prompt_text(found, told)
-    found = await session.files.differences(GitDiff())
+    found = await session.files.find_differences(GitDiff())
     if not found.files:
         raise UserError("No uncommitted changes to review. /review NAME reviews a branch or a commit.")
     return await _review_prompt_text(found, UNCOMMITTED)

@@ -35,7 +35,7 @@ async def prompt(
     answer="text",
 )
 async def ask_beside(session: Session, question: str) -> str:
-    return await session.side_questions.ask(question)
+    return await session.side_questions.ask_side_question(question)
 
 
 @session_command(
@@ -76,7 +76,7 @@ async def abort_and_prompt(
 
 @session_command("Remove all queued messages", stops=True)
 async def clear_queue(session: Session) -> response_data.Removed:
-    steering, follow_ups = session.queues.clear()
+    steering, follow_ups = session.queues.empty_user_queues()
     return {"steering": list(steering), "followUp": list(follow_ups)}
 
 
@@ -127,7 +127,7 @@ async def bash(
     """`id`: the request's id, which its `bash_execution_update` events carry."""
     update_id = id if isinstance(id, str) else None
     words = require_text_for_os(command, "command")
-    done = await session.shell.run(words, exclude=exclude_from_context, update_id=update_id)
+    done = await session.shell.run_command(words, exclude=exclude_from_context, update_id=update_id)
     return omit_none_fields(
         output=done.output,
         cancelled=done.cancelled,

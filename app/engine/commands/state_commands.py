@@ -28,14 +28,14 @@ async def get_state(session: Session) -> response_data.State:
         sessionId=state.session_id,
         sessionName=state.name,
         autoCompactionEnabled=state.compaction_mode == "auto",
-        autoRetryEnabled=state.retries,
+        autoRetryEnabled=state.is_auto_retry_on,
         messageCount=len(session.messages),
-        pendingMessageCount=state.waiting_count,
+        pendingMessageCount=state.queued_count,
         todoPhases=session.todos.phases,
         planMode=state.is_planning,
         addedFolders=[str(folder) for folder in session.folders.all_folders],
-        systemPrompt=head.prompt,
-        tools=head.tools,
+        systemPrompt=head.encoded_prompt,
+        tools=head.encoded_tools,
     )
 
 
@@ -49,10 +49,14 @@ async def set_model(session: Session, provider: str, model_id: str) -> Model:
 
 @session_command("Next model")
 async def cycle_model(session: Session) -> response_data.CycledModel | None:
-    model = await session.models.cycle()
+    model = await session.models.cycle_model()
     if model is None:
         return None
-    return {"model": model, "thinkingLevel": session.state.thinking, "isScoped": bool(session.state.scope)}
+    return {
+        "model": model,
+        "thinkingLevel": session.state.thinking,
+        "isScoped": bool(session.state.cycle_models),
+    }
 
 
 @session_command("Models that can be used now", answer="models")
@@ -68,13 +72,13 @@ async def set_thinking_level(session: Session, level: ThinkingLevel) -> None:
 
 @session_command("Next thinking level")
 async def cycle_thinking_level(session: Session) -> response_data.CycledLevel | None:
-    level = await session.models.cycle_thinking()
+    level = await session.models.cycle_thinking_level()
     return None if level is None else {"level": level}
 
 
 @session_command("The model's thinking levels", answer="levels")
 async def get_available_thinking_levels(session: Session) -> Sequence[str]:
-    return session.state.levels
+    return session.state.thinking_levels
 
 
 @session_command("Name the session")
@@ -156,7 +160,7 @@ async def export_html(session: Session, output_path: str | None = None) -> str:
     since a long session takes a while."""
     target = _export_path(session.cwd, output_path) if output_path else None
     try:
-        written = await asyncio.to_thread(session.export, target)
+        written = await asyncio.to_thread(session.export_to_file, target)
     except OSError as problem:
         raise UserError(f"{problem.filename or target}: {problem.strerror or problem}") from None
     return str(written)

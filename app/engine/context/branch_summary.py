@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from app.compaction.branch_content import branch_content
-from app.compaction.summary import BRANCH_PREAMBLE, SUMMARY_SHARE, WrittenSummary, branch_request
+from app.compaction.summary import BRANCH_PREAMBLE, SUMMARY_SHARE, WrittenSummary, branch_summary_request
 from app.compaction.touched_files import FileLists, FilesOfCall, extension_details, touched_files
 from app.engine.context.summariser import Summariser, SummaryFailed
 from app.engine.core.cancellable_task import CancellableTask
@@ -112,7 +112,7 @@ class BranchSummariser(msgspec.Struct, eq=False, kw_only=True):
                     "the most the model can read for a summary. Go there without a summary, or choose a model with a "
                     "larger window (/model)."
                 )
-            request = branch_request(branch, wish.instructions, replace=wish.replaces_instructions)
+            request = branch_summary_request(branch, wish.instructions, replace=wish.replaces_instructions)
             reserve = self.options.effective_settings.settings.branch_summary.reserve_tokens
             written = await self.summariser.write_summary(
                 request, abort, "branchSummary", budget=int(reserve * SUMMARY_SHARE)

@@ -211,7 +211,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
                 forget()
         self._is_auto_paused = False
         await self.event_bus.publish(CompactionEnd(reason=reason, result=result, will_retry=will_retry))
-        self.prompt_cache.warn_if_dropped("compaction")
+        self.prompt_cache.warn_if_cache_lost("compaction")
         await self._warn_if_still_full()
         return result
 

@@ -38,7 +38,7 @@ class UsageTotals:
 
     def count_message(self, message: Message) -> None:
         """Counts a message that was added to the conversation."""
-        self._meter.add(message)
+        self._meter.count_message(message)
 
     def context_usage(self, model: Model) -> ContextUsage:
         tokens = self._meter.tokens

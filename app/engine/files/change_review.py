@@ -44,12 +44,12 @@ class ChangeReview(msgspec.Struct, frozen=True):
 
     async def changes(self, of: DiffSource) -> ReviewedChanges:
         """Returns the changed files with their hunks. Raises `UserError`."""
-        differences = await self.files.differences(of)
+        differences = await self.files.find_differences(of)
         return await asyncio.to_thread(ReviewedChanges, differences)
 
     async def current_file(self, file: ReviewedFile) -> CurrentFile | str:
         """Returns the reviewed file as it is on the disk now, or why none of its hunks can be taken back."""
-        return await self.files.with_restores(lambda restores: restores.current_file(file))
+        return await self.files.plan_with_restores(lambda restores: restores.current_file(file))
 
     def conflict_lines(self, path: str) -> str:
         """Returns the lines that could not be merged; always empty, since these changes are written already."""
@@ -69,13 +69,13 @@ class ChangeReview(msgspec.Struct, frozen=True):
         file = await asyncio.to_thread(changes.file, path)
         if file is None or not keys or not keys <= {hunk.key for hunk in file.hunks}:
             raise NoSuchHunk(f"{path}: these changes no longer exist. List the changes again.")
-        plan = await self.files.with_restores(lambda restores: restores.plan_hunks(file, keys))
-        done = await self._carry_out(plan, path)
+        plan = await self.files.plan_with_restores(lambda restores: restores.plan_hunks(file, keys))
+        done = await self._carry_out_restore(plan, path)
         changes.note_taken_back(path, file.taken_back_hunks ^ keys)
         return done
 
-    async def _carry_out(self, plan: "RestorePlan", path: str) -> CompletedRestore:
-        done = await self.file_restorer.carry_out(plan, is_told=False)
+    async def _carry_out_restore(self, plan: "RestorePlan", path: str) -> CompletedRestore:
+        done = await self.file_restorer.carry_out_restore(plan, is_told=False)
         if done.entry_id is None:
             why = next(
                 (f"{one.path}: {one.why}" for one in done.data.kept), f"{path} already has this content"
@@ -89,8 +89,8 @@ class ChangeReview(msgspec.Struct, frozen=True):
         file, hunk = await self._find_hunk(changes, path, key)
         before = file.text_of(hunk)
         if before != text:
-            await self._carry_out(
-                await self.files.with_restores(lambda one: one.plan_hunk_edit(file, hunk, text)), path
+            await self._carry_out_restore(
+                await self.files.plan_with_restores(lambda one: one.plan_hunk_edit(file, hunk, text)), path
             )
         return before
 
@@ -105,15 +105,15 @@ class ChangeReview(msgspec.Struct, frozen=True):
 
     async def report_to_model(self) -> None:
         """Tells the model, in one message, which hunks a person took back, put back and edited."""
-        await self.file_restorer.report_hunks()
+        await self.file_restorer.report_hunks_to_model()
 
     def keep_hunks(self, keys: frozenset[str]) -> None:
         """Records that the reviewer keeps these hunks."""
-        self._record(ReviewData(kept=tuple(sorted(keys))))
+        self._record_review(ReviewData(kept=tuple(sorted(keys))))
 
     def reopen_hunks(self, keys: frozenset[str]) -> None:
         """Records that the reviewer will decide about these hunks again."""
-        self._record(ReviewData(opened=tuple(sorted(keys))))
+        self._record_review(ReviewData(opened=tuple(sorted(keys))))
 
     async def add_remark(self, file: ReviewedFile, hunk: ReviewedHunk, text: str) -> Remark:
         """Records a remark about a hunk, with its secrets masked, until it is sent."""
@@ -125,18 +125,18 @@ class ChangeReview(msgspec.Struct, frozen=True):
             text=await self.masking.mask_text(text, "your comment"),
             patch=await self.masking.mask_text(hunk.patch, "the commented lines"),
         )
-        self._record(ReviewData(remarks=(remark,)))
+        self._record_review(ReviewData(remarks=(remark,)))
         return remark
 
     def close_remarks(self, ids: frozenset[str]) -> None:
         """Records that remarks were sent or dropped."""
-        self._record(ReviewData(closed=tuple(sorted(ids))))
+        self._record_review(ReviewData(closed=tuple(sorted(ids))))
 
     def message(self) -> str:
         """Returns the prompt that sends all waiting remarks to the model; empty without remarks."""
         remarks = self.decisions.remarks
         return remarks_text(remarks) if remarks else ""
 
-    def _record(self, data: ReviewData) -> None:
+    def _record_review(self, data: ReviewData) -> None:
         entry = self.conversation.record_custom_entry(REVIEW_ENTRY_TYPE, review_entry_data(data))
         self.event_bus.publish_now(EntryAppended(entry=entry))

@@ -17,7 +17,7 @@ from app.values.user_errors import UserError
 
 @session_command("File changes on this branch", answer="files")
 async def get_file_changes(session: Session) -> Sequence[response_data.RestoreRow]:
-    plan = await session.file_restorer.preview(RestoreToEntry(entry_id=None))
+    plan = await session.file_restorer.plan_restore(RestoreToEntry(entry_id=None))
     return await _preview_rows(plan, diffs=False)
 
 
@@ -31,7 +31,7 @@ async def get_diff(
     entry_id: str | None = None,
     patch: bool = True,
 ) -> response_data.FileDifferences:
-    found = await session.files.differences(_diff_source(session, of, entry_id))
+    found = await session.files.find_differences(_diff_source(session, of, entry_id))
     text, lacking = await asyncio.to_thread(found.patches) if patch else (None, ())
     return omit_none_fields(
         title=found.title,
@@ -129,7 +129,7 @@ def _entry_request(session: Session, entry_id: str | None) -> RestoreToEntry:
 
 
 async def _preview_data(session: Session, asked: RestoreRequest, diffs: bool) -> response_data.RestorePreview:
-    plan = await session.file_restorer.preview(asked)
+    plan = await session.file_restorer.plan_restore(asked)
     return omit_none_fields(
         title=plan.target.title,
         entryId=plan.target.entry_id,
@@ -165,10 +165,10 @@ async def _preview_rows(plan: RestorePlan, *, diffs: bool) -> list[response_data
 async def _restore_files(
     session: Session, asked: RestoreRequest, choices: dict[str, RestoreChoice] | None, digest: str | None
 ) -> response_data.RestoredFiles:
-    plan = await session.file_restorer.preview(asked)
+    plan = await session.file_restorer.plan_restore(asked)
     if digest is not None and plan.digest != digest:
         raise FilesChangedSincePlan("The files changed after the preview. Preview again before restoring.")
-    done = await session.file_restorer.carry_out(plan, choices or {})
+    done = await session.file_restorer.carry_out_restore(plan, choices or {})
     return omit_none_fields(
         restored=done.data.total,
         kept=[{"path": one.path, "why": one.why} for one in done.data.kept],

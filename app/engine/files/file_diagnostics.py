@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from tools.diagnostics.problem_comparison import NewCodeProblems
 
 FileItem = TypeVar("FileItem", FileChangeTexts, CodeProblem)
-MESSAGE_TYPE = "diagnostics"
+DIAGNOSTICS_MESSAGE_TYPE = "diagnostics"
 MAX_SHOWN_PROBLEMS = 20
-MAX_REPORTS: Mapping[Literal["turn", "edit"], int] = {"turn": 3, "edit": 10}
+MAX_REPORTS_PER_PROMPT: Mapping[Literal["turn", "edit"], int] = {"turn": 3, "edit": 10}
 """Maximum number of reports to the agent within one prompt."""
 
 
@@ -68,8 +68,8 @@ class SessionDiagnostics:
         self._options = options
         self._changed_texts = TextsBeforeChange(
             workspace,
-            is_wanted=lambda: self._settings.when != "off",
-            kept=files.content_by_hash,
+            is_wanted=lambda: self._diagnostic_settings.when != "off",
+            kept=files.stored_content_by_hash,
             heard=lambda: next_run.register(self._on_run_start),
         )
         self._checked_hashes: dict[str, str] = {}
@@ -84,30 +84,30 @@ class SessionDiagnostics:
         """Failures that were reported to the user."""
 
     @property
-    def _settings(self) -> DiagnosticSettings:
+    def _diagnostic_settings(self) -> DiagnosticSettings:
         return self._options.effective_settings.settings.diagnostics
 
     def _on_run_start(self) -> None:
         """Keeps files that are not checked yet, after an abort for example, until the new run changes something."""
         self._changes_at_start = self._changed_texts.change_count
         if self._changes_at_last_check == self._changed_texts.change_count:
-            self._changed_texts.forget()
+            self._changed_texts.forget_texts()
             self._checked_hashes = {}
         self._reported_problems.clear()
         self._report_counts.clear()
 
     def forget_changed_files(self) -> None:
         """Forgets which files are to be checked, after the session has moved to another point or session."""
-        self._changed_texts.forget()
+        self._changed_texts.forget_texts()
         self._checked_hashes = {}
 
     async def check_after_calls(self, abort: Abort) -> CustomMessage | None:
         """Returns the report of new problems to send with the results of tool calls, if the settings ask for it."""
-        return await self._run_checks("edit", abort) if self._settings.when == "edit" else None
+        return await self._run_checks("edit", abort) if self._diagnostic_settings.when == "edit" else None
 
     async def check_at_run_end(self, last: AssistantMessage | None, abort: Abort) -> CustomMessage | None:
         """Returns the report of new problems to send when the agent would stop; None when its answer failed."""
-        if self._settings.when == "off" or last is None or last.stop_reason != "stop":
+        if self._diagnostic_settings.when == "off" or last is None or last.stop_reason != "stop":
             return None
         return await self._run_checks("turn", abort)
 
@@ -115,11 +115,13 @@ class SessionDiagnostics:
         heard = self._changed_texts.change_count
         if heard == self._changes_at_start:
             return None
-        if self._report_counts[when] >= MAX_REPORTS[when]:
+        if self._report_counts[when] >= MAX_REPORTS_PER_PROMPT[when]:
             self._changes_at_last_check = heard
-        if self._report_counts[when] >= MAX_REPORTS[when] or abort.is_set:
+        if self._report_counts[when] >= MAX_REPORTS_PER_PROMPT[when] or abort.is_set:
             return None
-        changed = await asyncio.to_thread(lambda: self._visible_to_model(self._changed_texts.changed_files()))
+        changed = await asyncio.to_thread(
+            lambda: self._without_hidden_files(self._changed_texts.changed_files())
+        )
         now = current_hashes(changed)
         if not changed or now == self._checked_hashes:
             self._changes_at_last_check = heard
@@ -133,13 +135,13 @@ class SessionDiagnostics:
         self._checked_hashes, self._changes_at_last_check = now, heard
         if end is None:
             return None
-        self._report_failures(end.failures)
+        self._report_checker_failures(end.failures)
         await self._event_bus.publish(end)
         if not fresh or abort.is_set:
             return None
         self._report_counts[when] += 1
         self._reported_problems.update(problem.line_independent_key for problem in fresh[:MAX_SHOWN_PROBLEMS])
-        return _problem_message(end)
+        return _problems_message(end)
 
     async def _find_problems(
         self, changed: list[FileChangeTexts]
@@ -148,17 +150,17 @@ class SessionDiagnostics:
         # Most sessions run no diagnostics, so the module is imported late.
         from tools.diagnostics.problem_comparison import NewCodeProblems  # noqa: PLC0415
 
-        ground = await self._checker_scope()
-        starts, failures = await self._startable_programs(changed, ground)
+        ground = await self._checked_folder()
+        starts, failures = await self._allowed_checkers(changed, ground)
         if starts:
             names = tuple(dict.fromkeys(self._mask_text(start.name) for start in starts))
             await self._event_bus.publish(DiagnosticsStart(programs=names, files=len(changed)))
-        found = await self._run_programs(starts, changed, ground) if starts else NewCodeProblems()
+        found = await self._run_checkers(starts, changed, ground) if starts else NewCodeProblems()
         said = await self._hooks.find_code_problems(changed)
         if not starts and not said and not failures:
             return None, []
-        tellable = await asyncio.to_thread(self._visible_to_model, [*found.problems, *said])
-        fresh = self._new_problems(tellable)
+        tellable = await asyncio.to_thread(self._without_hidden_files, [*found.problems, *said])
+        fresh = self._unreported_problems(tellable)
         shown = await asyncio.to_thread(
             self._display_problems, fresh[:MAX_SHOWN_PROBLEMS], ground.root_folder
         )
@@ -169,14 +171,14 @@ class SessionDiagnostics:
         )
         return DiagnosticsEnd(problems=shown, total=len(fresh), failures=broken), fresh
 
-    def _visible_to_model(self, found: Sequence[FileItem]) -> list[FileItem]:
+    def _without_hidden_files(self, found: Sequence[FileItem]) -> list[FileItem]:
         """Returns the items without those of files that are hidden from the model, since linters quote the code
         they check."""
         real = {one.path: os.path.realpath(one.path) for one in found}
         back = withheld_files(self._workspace, ((path, path) for path in set(real.values())))
         return [one for one in found if real[one.path] not in back]
 
-    async def _checker_scope(self) -> "CheckedFolder":
+    async def _checked_folder(self) -> "CheckedFolder":
         from tools.diagnostics.checkers import CheckedFolder  # noqa: PLC0415  (as above)
 
         is_trusted = await self._permission_context.check_trust()
@@ -190,7 +192,7 @@ class SessionDiagnostics:
             environment=command_environment(self._workspace.shell_settings()),
         )
 
-    async def _startable_programs(
+    async def _allowed_checkers(
         self, changed: list[FileChangeTexts], ground: "CheckedFolder"
     ) -> "tuple[list[CheckerCommand], list[str]]":
         from tools.diagnostics.problem_comparison import plan_checker_runs  # noqa: PLC0415  (as above)
@@ -203,14 +205,14 @@ class SessionDiagnostics:
             ]
         allowed: list[CheckerCommand] = []
         for start in starts:
-            refused_by = await asyncio.to_thread(self._why_not_allowed, start)
+            refused_by = await asyncio.to_thread(self._checker_refusal_reason, start)
             if refused_by:
                 failures.append(f"{start.name} was not run: refused by {refused_by}")
             else:
                 allowed.append(start)
         return allowed, failures
 
-    def _why_not_allowed(self, start: "CheckerCommand") -> str:
+    def _checker_refusal_reason(self, start: "CheckerCommand") -> str:
         """Returns why a linter or checker may not run. The setting itself allows programs without a question;
         deny rules apply to a program's name and path."""
         program, *words = start.argv
@@ -222,14 +224,14 @@ class SessionDiagnostics:
         return ""
 
     async def _checker_commands(self) -> dict[str, tuple[str, ...]]:
-        chosen = self._settings
+        chosen = self._diagnostic_settings
         if not await self._permission_context.check_trust():
             chosen = self._options.effective_settings.without_project().diagnostics
         return {
             glob: (said,) if isinstance(said, str) else tuple(said) for glob, said in chosen.commands.items()
         }
 
-    async def _run_programs(
+    async def _run_checkers(
         self, starts: "Sequence[CheckerCommand]", changed: list[FileChangeTexts], ground: "CheckedFolder"
     ) -> "NewCodeProblems":
         from tools.diagnostics.checker_runs import CheckerEnvironment  # noqa: PLC0415  (as above)
@@ -245,13 +247,13 @@ class SessionDiagnostics:
             processes=processes,
             environment=ground.environment,
             box=box,
-            seconds=self._settings.timeout_seconds,
+            seconds=self._diagnostic_settings.timeout_seconds,
             private_folder=self._workspace.private_folder,
         )
         async with self._permissions.boxes.watch_for_autorun_files(box, "checker", self._event_bus.warn):
             return await find_new_problems(starts, changed, ground, around)
 
-    def _new_problems(self, problems: Sequence[CodeProblem]) -> list[CodeProblem]:
+    def _unreported_problems(self, problems: Sequence[CodeProblem]) -> list[CodeProblem]:
         """Returns the problems, sorted, that were not reported in this run, also if their line numbers
         changed."""
         told = self._reported_problems.copy()
@@ -280,16 +282,16 @@ class SessionDiagnostics:
     def _mask_text(self, text: str) -> str:
         return self._masking.masked_text(text, "diagnostics")
 
-    def _report_failures(self, failures: Sequence[str]) -> None:
+    def _report_checker_failures(self, failures: Sequence[str]) -> None:
         for failure in failures:
             if failure not in self._failures:
                 self._failures.add(failure)
                 self._event_bus.warn(f"Diagnostics: {failure}.")
 
 
-def _problem_message(end: DiagnosticsEnd) -> CustomMessage:
+def _problems_message(end: DiagnosticsEnd) -> CustomMessage:
     count = end.total
-    rows = [problem_line(one) for one in end.problems]
+    rows = [diagnostic_line(one) for one in end.problems]
     more = count - len(rows)
     if more:
         rows.append(f"({more} more are not shown.)")
@@ -298,10 +300,10 @@ def _problem_message(end: DiagnosticsEnd) -> CustomMessage:
     text += "\n".join(rows)
     text += "\n\nFix what your changes caused. If a problem is intended, leave it and say so."
     details = {"problems": to_wire(end.problems), "total": count}
-    return CustomMessage(custom_type=MESSAGE_TYPE, content=text, display=True, details=details)
+    return CustomMessage(custom_type=DIAGNOSTICS_MESSAGE_TYPE, content=text, display=True, details=details)
 
 
-def problem_line(one: Diagnostic) -> str:
+def diagnostic_line(one: Diagnostic) -> str:
     place = f"{one.path}:{one.line}" + (f":{one.column}" if one.column else "")
     by = ", ".join(word for word in (one.code, one.source) if word)
     return f"{place}: {one.severity}: {one.text}" + (f" [{by}]" if by else "")

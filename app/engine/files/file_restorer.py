@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 RESTORE_MESSAGE_TYPE = "bayou.files_put_back"
 """Type of the message that reports a restore to the model and in the transcript."""
 _MAX_NAMED_FILES = 50
-FileChoices = Mapping[str, RestoreChoice]
+RestoreChoices = Mapping[str, RestoreChoice]
 """The user's choices by path; other files follow the plan."""
-NO_CHOICES: FileChoices = {}
+NO_RESTORE_CHOICES: RestoreChoices = {}
 
 
 class UndoLastPrompts(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,59 +59,59 @@ class FileRestorer(msgspec.Struct, frozen=True):
     require_idle: Callable[[str], None]
     """Raises `Busy` while a run or a summary is in progress."""
 
-    async def preview(self, asked: RestoreRequest) -> "RestorePlan":
+    async def plan_restore(self, asked: RestoreRequest) -> "RestorePlan":
         match asked:
             case UndoLastPrompts():
-                return await self.files.with_restores(lambda restores: restores.plan_undo(asked.count))
+                return await self.files.plan_with_restores(lambda restores: restores.plan_undo(asked.count))
             case RedoRestore():
-                return await self.files.with_restores(lambda restores: restores.plan_redo())
+                return await self.files.plan_with_restores(lambda restores: restores.plan_redo())
             case RestoreToEntry():
-                return await self.preview_entry(self._leaf_for_entry(asked.entry_id))
+                return await self.plan_restore_to_entry(self._leaf_for_entry(asked.entry_id))
             case _:
                 assert_never(asked)
 
-    async def preview_entry(self, entry_id: str | None, *, is_move: bool = False) -> "RestorePlan":
+    async def plan_restore_to_entry(self, entry_id: str | None, *, is_move: bool = False) -> "RestorePlan":
         """Plans the restore of the files as of exactly this entry."""
-        return await self.files.with_restores(
+        return await self.files.plan_with_restores(
             lambda restores: restores.plan_restore_to_entry(entry_id, is_move=is_move)
         )
 
-    async def carry_out(
-        self, plan: "RestorePlan", choices: FileChoices = NO_CHOICES, *, is_told: bool = True
+    async def carry_out_restore(
+        self, plan: "RestorePlan", choices: RestoreChoices = NO_RESTORE_CHOICES, *, is_told: bool = True
     ) -> CompletedRestore:
-        """Carries out a restore plan with the user's choices, and informs the model, unless `report_hunks` does
-        that later. Raises `UserError`, with nothing done."""
+        """Carries out a restore plan with the user's choices, and informs the model, unless
+        `report_hunks_to_model` does that later. Raises `UserError`, with nothing done."""
         self.require_idle("Restoring files")
         if plan.origin != self.conversation.log.leaf_id:
             raise UserError("The conversation changed after the preview. Preview again before restoring.")
-        data = await self.files.carry_out(plan, choices)
+        data = await self.files.carry_out_restore(plan, choices)
         entry_id = await self.files.record_restore(data)
         if entry_id is not None and is_told:
-            await (self.report_hunks() if data.hunks else self.tell_model(data))
+            await (self.report_hunks_to_model() if data.hunks else self.report_restore_to_model(data))
         return CompletedRestore(data=data, entry_id=entry_id)
 
-    async def restores_to_record(self, entry_id: str | None) -> RestoredData | None:
+    async def restored_data_to_record(self, entry_id: str | None) -> RestoredData | None:
         """Returns the restores to record at another point of the tree when the files stay as a restore left them."""
         if all(restored_of(entry) is None for entry in self.conversation.log.path_to()):
             return None
         try:
-            return await self.files.with_restores(lambda restores: restores.restores_to_record(entry_id))
+            return await self.files.plan_with_restores(lambda restores: restores.restores_to_record(entry_id))
         except UserError:
             return None  # undo is off
 
-    async def tell_model(self, data: RestoredData) -> None:
+    async def report_restore_to_model(self, data: RestoredData) -> None:
         """Tells the model that files it has read have changed through a restore."""
-        await self.report_hunks()
-        names = await self.files.names_of(data)
+        await self.report_hunks_to_model()
+        names = await self.files.changed_paths_of(data)
         message = CustomMessage(
             custom_type=RESTORE_MESSAGE_TYPE,
-            content=restore_text(data, names),
+            content=restore_message_text(data, names),
             display=True,
             details={"files": data.total, "kept": len(data.kept), "redone": data.undoes is not None},
         )
         await self.send(message, deliver_as="aside")
 
-    async def report_hunks(self) -> None:
+    async def report_hunks_to_model(self) -> None:
         """Tells the model, in one message, which parts of its changes a person took back or edited."""
         if (message := self.unreported_hunks_message()) is not None:
             await self.send(message, deliver_as="aside")
@@ -124,7 +124,7 @@ class FileRestorer(msgspec.Struct, frozen=True):
             return None
         return CustomMessage(
             custom_type=RESTORE_MESSAGE_TYPE,
-            content=hunks_text(hunks),
+            content=changed_hunks_text(hunks),
             display=True,
             details={"files": len({hunk.path for hunk in hunks}), "hunks": len(hunks)},
         )
@@ -148,28 +148,28 @@ def unreported_hunks(path: Iterable[Entry]) -> tuple[RestoredHunk, ...]:
     return tuple(untold.values())
 
 
-def hunks_text(hunks: Sequence[RestoredHunk]) -> str:
+def changed_hunks_text(hunks: Sequence[RestoredHunk]) -> str:
     done = {
         "took back": [hunk for hunk in hunks if not hunk.put_back and not hunk.edited],
         "put back": [hunk for hunk in hunks if hunk.put_back],
         "edited": [hunk for hunk in hunks if hunk.edited],
     }
     parts = "; ".join(
-        f"{what} parts of your changes: {_hunk_places(some)}" for what, some in done.items() if some
+        f"{what} parts of your changes: {_hunk_locations_text(some)}" for what, some in done.items() if some
     )
     files = "the file" if len({hunk.path for hunk in hunks}) == 1 else "these files"
     it = "it" if files == "the file" else "them"
     return f"The user reviewed and {parts}. Read {files} again before you edit {it}."
 
 
-def _hunk_places(hunks: Sequence[RestoredHunk]) -> str:
+def _hunk_locations_text(hunks: Sequence[RestoredHunk]) -> str:
     more = f" and {len(hunks) - _MAX_NAMED_FILES} more" if len(hunks) > _MAX_NAMED_FILES else ""
-    return ", ".join(map(_hunk_place, hunks[:_MAX_NAMED_FILES])) + more
+    return ", ".join(map(_hunk_location_text, hunks[:_MAX_NAMED_FILES])) + more
 
 
-def restore_text(data: RestoredData, names: tuple[str, ...]) -> str:
+def restore_message_text(data: RestoredData, names: tuple[str, ...]) -> str:
     if data.hunks:
-        return hunks_text(data.hunks)
+        return changed_hunks_text(data.hunks)
     shown = ", ".join(names[:_MAX_NAMED_FILES])
     more = f" and {len(names) - _MAX_NAMED_FILES} more" if len(names) > _MAX_NAMED_FILES else ""
     what = (
@@ -178,7 +178,7 @@ def restore_text(data: RestoredData, names: tuple[str, ...]) -> str:
     return f"The user {what}: {shown}{more}. Read them again before you edit them."
 
 
-def _hunk_place(hunk: RestoredHunk) -> str:
+def _hunk_location_text(hunk: RestoredHunk) -> str:
     if not hunk.first:
         return hunk.path
     lines = f"line {hunk.first}" if hunk.first >= hunk.last else f"lines {hunk.first}-{hunk.last}"

@@ -33,7 +33,7 @@ class MemoryNotes(msgspec.Struct, frozen=True):
     masking: SessionMask
     send: SendMessage
 
-    async def add(self, file: MemoryFile, line: str, paths: Paths) -> str:
+    async def add_note(self, file: MemoryFile, line: str, paths: Paths) -> str:
         """Appends a note as a dated line to a context file and returns the line. Raises `NoteRefused`, with
         nothing written."""
         line = " ".join(line.split())
@@ -41,7 +41,7 @@ class MemoryNotes(msgspec.Struct, frozen=True):
             raise NoteRefused(f"A note is one line of 1 to {MAX_NOTE_CHARS:,} characters.")
         if not self.workspace.has_local_files:
             raise NoteRefused("Notes are not saved, because this session's files are on another machine.")
-        if await asyncio.to_thread(self._has_secret, line):
+        if await asyncio.to_thread(self._contains_secret, line):
             raise NoteRefused(
                 "The note contains a secret, which every later session would send to the model. Remove it and "
                 "save again."
@@ -70,7 +70,7 @@ class MemoryNotes(msgspec.Struct, frozen=True):
             raise NoteRefused(f"{file.path} was not changed: {problem}") from None
         return dated
 
-    async def announce_saved_line(self, file: MemoryFile, line: str) -> None:
+    async def announce_note(self, file: MemoryFile, line: str) -> None:
         """Shows the note that the user saved, in the transcript and to the agent."""
         text = f"The user saved a note for every session in {file.path}:\n\n- {line}"
         details = {"path": str(file.path), "line": line}
@@ -78,6 +78,6 @@ class MemoryNotes(msgspec.Struct, frozen=True):
             CustomMessage(custom_type=NOTE_MESSAGE_TYPE, content=text, details=details), deliver_as="aside"
         )
 
-    def _has_secret(self, line: str) -> bool:
+    def _contains_secret(self, line: str) -> bool:
         self.masking.search_files(line)
         return self.masking.masked_text(line, "") != line

@@ -35,9 +35,9 @@ from tools.files.mutations import content_hash
 from tools.files.paths import display_path
 from tools.workspace import Workspace
 
-PENDING_ENTRY_TYPE = "bayou.pending"
-RESOLVED_MESSAGE_TYPE = "pending-resolved"
-REMINDER_MESSAGE_TYPE = "pending-reminder"
+PENDING_CHANGES_ENTRY_TYPE = "bayou.pending"
+RESOLVED_CHANGES_MESSAGE_TYPE = "pending-resolved"
+PENDING_REMINDER_MESSAGE_TYPE = "pending-reminder"
 LOST_CHANGES_MESSAGE_TYPE = "pending-lost"
 
 
@@ -49,7 +49,7 @@ class RequestedChange(msgspec.Struct, frozen=True, kw_only=True):
     """The new text; None: the file is removed."""
 
 
-def _resolve_tool_names(tools: Mapping[str, Tool]) -> list[str]:
+def _names_of_resolve_tool(tools: Mapping[str, Tool]) -> list[str]:
     from tools.builtin.resolve import run_resolve  # noqa: PLC0415  (with the first tools)
 
     return [name for name, tool in tools.items() if tool.run is run_resolve]
@@ -75,15 +75,15 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         self.toolbox.add_withhold_rule(self._withheld_tools, still_answers=True)
 
     @property
-    def waiting(self) -> tuple[StagedAction, ...]:
+    def waiting_actions(self) -> tuple[StagedAction, ...]:
         return self.workspace.staged_actions.pending_actions
 
     def _withheld_tools(self, tools: Mapping[str, Tool]) -> list[str]:
         """Withholds the `resolve` tool while no staged change waits."""
-        resolving = _resolve_tool_names(tools)
-        return [] if resolving and self.waiting else resolving
+        resolving = _names_of_resolve_tool(tools)
+        return [] if resolving and self.waiting_actions else resolving
 
-    async def stage(
+    async def stage_changes(
         self,
         label: str,
         source_tool: str,
@@ -135,7 +135,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
             diff=diff_texts(shown, old.text if old is not None else "", new),
         )
 
-    async def answer(
+    async def apply_or_discard(
         self,
         id: str | None,
         action: Resolution,
@@ -147,11 +147,11 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         """Applies or discards a staged change for the user and tells the model; with `files` only these of what
         a helper has changed. Raises `UserError`."""
         reason = await self.masking.mask_text(reason, "your answer")
-        resolved = await self._resolve(id, action, reason, by, files)
+        resolved = await self._apply_or_discard(id, action, reason, by, files)
         await self.send(self._outcome_message(resolved), deliver_as="aside")
         return resolved
 
-    async def _resolve(
+    async def _apply_or_discard(
         self, id: str | None, action: Resolution, reason: str, by: ResolvedBy, files: Collection[str]
     ) -> ResolvedAction:
         try:
@@ -175,21 +175,21 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
             else "tried to apply"
         )
         text = f"{who} {deed} the staged changes. {resolved.text}"
-        return CustomMessage(custom_type=RESOLVED_MESSAGE_TYPE, content=text)
+        return CustomMessage(custom_type=RESOLVED_CHANGES_MESSAGE_TYPE, content=text)
 
     # The end of a run
 
     def _on_run_start(self) -> None:
         """Marks the staged changes at the start of a run as known: they were left to the user, or are not the
         model's."""
-        self._ids_at_run_start = {one.id for one in self.waiting}
+        self._ids_at_run_start = {one.id for one in self.waiting_actions}
         self._has_reminded = False
 
-    def reminder(self, last: AssistantMessage | None) -> CustomMessage | None:
+    def reminder_message(self, last: AssistantMessage | None) -> CustomMessage | None:
         """Returns the one reminder of a run about unanswered staged changes, for when the model would stop.
         Returns None when the user was asked, when the answer failed, or when the model has no tool to answer
         with."""
-        fresh = [one for one in self.waiting if one.id not in self._ids_at_run_start]
+        fresh = [one for one in self.waiting_actions if one.id not in self._ids_at_run_start]
         if (
             self._has_reminded
             or not fresh
@@ -198,7 +198,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
             or last.asks_something
         ):
             return None
-        if not _resolve_tool_names(self.toolbox.active_tools()):
+        if not _names_of_resolve_tool(self.toolbox.active_tools()):
             return None
         self._has_reminded = True
         rows = "\n".join(f"{one.id}: {one.label}" for one in fresh)
@@ -207,7 +207,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
             f"wait for "
             "the user, end your turn. The user has read your answer: do not repeat it."
         )
-        return CustomMessage(custom_type=REMINDER_MESSAGE_TYPE, content=text, display=False)
+        return CustomMessage(custom_type=PENDING_REMINDER_MESSAGE_TYPE, content=text, display=False)
 
     def lost_changes_message(self) -> CustomMessage | None:
         """Returns a message about staged changes that the conversation calls pending and that no longer exist."""
@@ -224,7 +224,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
                     key = staged[0], result.tool_name
                     waits[key] += 1
                     labels[key] = staged[1]
-            elif isinstance(entry, CustomEntry) and entry.custom_type == PENDING_ENTRY_TYPE:
+            elif isinstance(entry, CustomEntry) and entry.custom_type == PENDING_CHANGES_ENTRY_TYPE:
                 if answered := _text_fields(entry.data, "id", "sourceTool"):
                     waits[answered[0], answered[1]] -= 1
                 else:  # an older entry, which does not name its change
@@ -243,7 +243,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
     def discard_all(self) -> None:
         """Discards the staged changes when the session moves elsewhere. Changes in a helper's copy are not lost
         by that, so they wait on."""
-        ids = [one.id for one in self.waiting if not one.merges_each_file]
+        ids = [one.id for one in self.waiting_actions if not one.merges_each_file]
         gone = self.workspace.staged_actions.drop_all("The conversation moved to another branch.", ids)
         if gone:
             labels = ", ".join(one.label for one in gone)
@@ -257,7 +257,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         self.run_start.register(self._on_run_start)
         if resolved is not None and not self.conversation.log.is_read_only:
             entry = self.conversation.record_custom_entry(
-                PENDING_ENTRY_TYPE, dict(_resolution_data(resolved))
+                PENDING_CHANGES_ENTRY_TYPE, dict(_resolution_data(resolved))
             )
             self.event_bus.publish_now(EntryAppended(entry=entry))
         outcome = None
@@ -270,11 +270,11 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
                 by=resolved.resolved_by,
             )
         self.event_bus.publish_now(
-            PendingChanged(waiting=tuple(map(pending_action, self.waiting)), resolved=outcome)
+            PendingChanged(waiting=tuple(map(to_pending_action, self.waiting_actions)), resolved=outcome)
         )
 
 
-def pending_action(staged: StagedAction) -> PendingAction:
+def to_pending_action(staged: StagedAction) -> PendingAction:
     return PendingAction(
         id=staged.id,
         label=staged.label,

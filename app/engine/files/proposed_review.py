@@ -9,7 +9,7 @@ import msgspec
 
 from app.engine.files.change_review import NoSuchHunk
 from app.engine.files.session_files import DiffSource
-from app.engine.files.staged_review import patch_side_of
+from app.engine.files.staged_review import to_patch_side
 from app.undo.change_lists import Differences, FileDifference, FileSides
 from app.undo.patches import PatchSide, patch_of
 from app.undo.review.review_records import Decisions, Remark, remarks_text
@@ -37,10 +37,10 @@ class ProposedReview:
         self._cached_changes: ReviewedChanges | None = None
         self.decisions = Decisions()
 
-    async def load(self) -> bool:
+    async def load_proposed_files(self) -> bool:
         """Computes the files as the tool call would leave them, if nothing was decided yet; returns whether that
         is known."""
-        if not self.is_changed:
+        if not self.is_call_changed:
             self._files = await self._proposed_files()
         return bool(self._files)
 
@@ -50,7 +50,7 @@ class ProposedReview:
         return bool(self._files) and all(one.old_text is None for one in self._files)
 
     @property
-    def is_changed(self) -> bool:
+    def is_call_changed(self) -> bool:
         return bool(self._texts or any(self._left_out_hunks.values()))
 
     async def changes(self, of: DiffSource) -> ReviewedChanges:
@@ -66,11 +66,11 @@ class ProposedReview:
             one = files.get(path)
             if one is None:
                 return None
-            after = _patch_side(self._texts.get(one.sent_path, one.new_text))
+            after = _to_patch_side(self._texts.get(one.sent_path, one.new_text))
             taken = self._left_out_hunks.get(path, frozenset())
             return FileSides(
                 name=one.real_path or one.path,
-                before=_patch_side(one.old_text),
+                before=_to_patch_side(one.old_text),
                 after=after,
                 taken_back_hunks=taken,
             )
@@ -139,7 +139,7 @@ class ProposedReview:
             raise UserError(f"{path}: {why}.")
         return file
 
-    def arguments(self) -> dict[str, Any] | None:
+    def reviewed_arguments(self) -> dict[str, Any] | None:
         """Returns the arguments of the tool call after the review; None if every hunk was left out."""
         return rewrite_arguments(self._approval.arguments, self._files, self._reviewed_texts())
 
@@ -154,7 +154,7 @@ class ProposedReview:
                 texts[one.sent_path] = goal.data.decode("utf-8") if goal.image is not None else None
         return texts
 
-    def diffs(self) -> tuple[DiffBlock, ...]:
+    def reviewed_diffs(self) -> tuple[DiffBlock, ...]:
         """Returns the diffs of the tool call after the review. Blocks."""
         left = self._reviewed_texts()
         found: list[DiffBlock] = []
@@ -198,5 +198,5 @@ class ProposedReview:
         return remarks_text(self.decisions.remarks) if self.decisions.remarks else ""
 
 
-def _patch_side(text: str | None) -> PatchSide | None:
-    return patch_side_of(None if text is None else text.encode("utf-8", "surrogatepass"))
+def _to_patch_side(text: str | None) -> PatchSide | None:
+    return to_patch_side(None if text is None else text.encode("utf-8", "surrogatepass"))

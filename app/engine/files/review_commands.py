@@ -26,7 +26,9 @@ async def review_changes(
 ) -> response_data.ReviewedChangesData:
     changes = await session.review.changes(_change_source(session, of, entry_id))
     decided = session.review.decisions
-    files = [await _file_row(session, changes, at, decided, patch) for at in range(len(changes.files))]
+    files = [
+        await _reviewed_file_row(session, changes, at, decided, patch) for at in range(len(changes.files))
+    ]
     return {"title": changes.differences.title, "files": files}
 
 
@@ -75,7 +77,7 @@ async def _toggle_hunks(
     return omit_none_fields(restored=restored, kept=kept, entryId=entry_id)
 
 
-async def _file_row(
+async def _reviewed_file_row(
     session: Session, changes: ReviewedChanges, at: int, decided: Decisions, patch: bool
 ) -> response_data.ReviewedFileRow:
     listed = changes.files[at]
@@ -84,7 +86,9 @@ async def _file_row(
     hunks: list[response_data.ChangedHunk] = []
     if file is not None:
         now = await session.review.current_file(file)
-        hunks = [_hunk_row(hunk, file.taken_back_hunks, decided, now, patch=patch) for hunk in file.hunks]
+        hunks = [
+            _changed_hunk_row(hunk, file.taken_back_hunks, decided, now, patch=patch) for hunk in file.hunks
+        ]
     return omit_none_fields(
         path=difference.path,
         deed=difference.deed,
@@ -95,7 +99,7 @@ async def _file_row(
     )
 
 
-def _hunk_row(
+def _changed_hunk_row(
     hunk: ReviewedHunk, taken: frozenset[str], decided: Decisions, now: CurrentFile | str, *, patch: bool
 ) -> response_data.ChangedHunk:
     why = now.conflict(hunk) if isinstance(now, CurrentFile) else now

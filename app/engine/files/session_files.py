@@ -149,9 +149,9 @@ class SessionFiles:
             return
         for name, image in opened.recorder.record_write_done(change):
             opened.watch.note_change(name, image)
-        self._record_without_call(change.call_id, "")
+        self._record_changes_outside_calls(change.call_id, "")
 
-    def _record_without_call(self, call_id: str, tool: str) -> None:
+    def _record_changes_outside_calls(self, call_id: str, tool: str) -> None:
         """Records file changes at once, unless a running call will record them."""
         outer = call_id.split("/", 1)[0]
         if outer in self._running or call_id in self._running:
@@ -166,7 +166,7 @@ class SessionFiles:
         if not self._is_undo_on or not self._options.effective_settings.settings.undo.commands:
             return None
         if not self._workspace.shell_settings().is_persistent and await asyncio.to_thread(
-            self._only_reads, command
+            self._is_read_only_command, command
         ):
             return None
         opened = await asyncio.to_thread(self._open_undo_parts)
@@ -177,7 +177,7 @@ class SessionFiles:
         await opened.watch.scan_before(call_id)
         return partial(self._record_command_changes, opened, call_id, tool)
 
-    def _only_reads(self, command: CommandLine) -> bool:
+    def _is_read_only_command(self, command: CommandLine) -> bool:
         """Whether the words of a command show that it only reads. A persistent shell may have redefined them."""
         from app.permits.shell.command_line import judge_command  # noqa: PLC0415  (loads a parser)
 
@@ -196,7 +196,7 @@ class SessionFiles:
         happened = await opened.watch.scan_after(call_id)
         opened.recorder.add_command_changes(call_id, happened)
         self._publish_changes(happened.changes, opened.recorder.root, call_id, "command")
-        self._record_without_call(call_id, tool)
+        self._record_changes_outside_calls(call_id, tool)
         if not happened.changes and not happened.unstored_files:
             return None
         return CommandFiles(
@@ -230,7 +230,9 @@ class SessionFiles:
                 )
             )
 
-    async def unrestorable(self, paths: Iterable[str], *, ignored: bool = True) -> tuple[UnstoredFile, ...]:
+    async def find_unrestorable_files(
+        self, paths: Iterable[str], *, ignored: bool = True
+    ) -> tuple[UnstoredFile, ...]:
         """Returns the files at or below absolute `paths` that undo could not restore if a command removed or changed
         them.
 
@@ -241,10 +243,10 @@ class SessionFiles:
                 UnstoredFile(path=path, why="changes made by commands are not recorded") for path in paths
             )
         opened = await asyncio.to_thread(self._open_undo_parts)
-        places = await asyncio.to_thread(lambda: [_without_links_above(path) for path in paths])
+        places = await asyncio.to_thread(lambda: [_resolve_links_above(path) for path in paths])
         return await opened.watch.unrestorable(places, ignored=ignored)
 
-    def content_by_hash(self, hash: str) -> bytes | None:
+    def stored_content_by_hash(self, hash: str) -> bytes | None:
         """Returns the stored content with this hash, as file events report it; None: it was not stored. For a
         thread."""
         from app.undo.content_store import BlobStore, DamagedContent, MissingContent  # noqa: PLC0415  (costs start-up)
@@ -264,10 +266,10 @@ class SessionFiles:
 
     # What changed, and restores
 
-    async def differences(self, of: DiffSource) -> "Differences":
+    async def find_differences(self, of: DiffSource) -> "Differences":
         if isinstance(of, GitDiff):
             return await asyncio.to_thread(
-                _git_differences, self._undo_place, self._workspace, of.revision, self._max_file_bytes()
+                _find_git_differences, self._undo_place, self._workspace, of.revision, self._max_file_bytes()
             )
         self._require_undo()
         differing = (await asyncio.to_thread(self._open_undo_parts)).differences
@@ -277,12 +279,14 @@ class SessionFiles:
             return await asyncio.to_thread(differing.differences_since, of.entry_id)
         return await asyncio.to_thread(differing.prompt_differences, of.entry_id)
 
-    async def with_restores(self, plan: "Callable[[SessionRestores], PlanResult]") -> PlanResult:
+    async def plan_with_restores(self, plan: "Callable[[SessionRestores], PlanResult]") -> PlanResult:
         self._require_undo()
         opened = await asyncio.to_thread(self._open_undo_parts)
         return await asyncio.to_thread(plan, opened.restores)
 
-    async def carry_out(self, plan: "RestorePlan", choices: Mapping[str, RestoreChoice]) -> RestoredData:
+    async def carry_out_restore(
+        self, plan: "RestorePlan", choices: Mapping[str, RestoreChoice]
+    ) -> RestoredData:
         """Restores files without recording it; the result still has to be recorded (`record_restore`)."""
         self._require_undo()
         opened = await asyncio.to_thread(self._open_undo_parts)
@@ -291,7 +295,7 @@ class SessionFiles:
             self._workspace.read_cache.forget(step.path)
         return data
 
-    async def names_of(self, data: RestoredData) -> tuple[str, ...]:
+    async def changed_paths_of(self, data: RestoredData) -> tuple[str, ...]:
         """Returns the paths of the changed files, as entries spell them."""
         if data.more is None:
             return tuple(change.path for change in data.changes)
@@ -326,7 +330,9 @@ class SessionFiles:
         if not self._is_undo_on or log.path is None or log.is_read_only:
             return None
         left = ChangeLedger(sidecar_path(log.path, "files")).unfinished_operations()
-        words = [_save_unreadable_lines(log.path, left.unreadable_lines)] if left.unreadable_lines else []
+        words = (
+            [_save_unreadable_ledger_lines(log.path, left.unreadable_lines)] if left.unreadable_lines else []
+        )
         if not left.lines:
             return " ".join(words).strip() or None
         opened = self._open_undo_parts()
@@ -388,13 +394,13 @@ class SessionFiles:
                 limit=self._max_file_bytes,
                 added=self._workspace.added,
             )
-            self._collect_if_due(self._open_undo)
+            self._collect_garbage_if_due(self._open_undo)
             return self._open_undo
 
     def _max_file_bytes(self) -> int:
         return self._options.effective_settings.settings.undo.max_file_mb << 20
 
-    def _collect_if_due(self, opened: "SessionUndo") -> None:
+    def _collect_garbage_if_due(self, opened: "SessionUndo") -> None:
         """Removes stored file contents that no session needs, once a day, in a thread."""
         from app.undo.content_store import collect_garbage, is_collection_due  # noqa: PLC0415  (costs start-up)
 
@@ -414,7 +420,7 @@ class SessionFiles:
         threading.Thread(target=work, daemon=True, name="bayou-collect").start()
 
 
-def _without_links_above(path: str) -> str:
+def _resolve_links_above(path: str) -> str:
     """Resolves links in the path's folder; a link at the end of the path stays, since that is what a command
     removes."""
     folder, name = os.path.split(path.rstrip("/"))
@@ -422,7 +428,7 @@ def _without_links_above(path: str) -> str:
     return f"{above.rstrip('/')}/{name}" if name not in ("", ".", "..") else os.path.realpath(path)
 
 
-def _git_differences(
+def _find_git_differences(
     place: UndoConfig | None, workspace: Workspace, revision: str, max_bytes: int
 ) -> "Differences":
     from app.undo.git_diff import diff_against_git  # noqa: PLC0415  (when it is first shown)
@@ -435,7 +441,7 @@ def _git_differences(
     )
 
 
-def _save_unreadable_lines(path: Path, lines: Sequence[tuple[int, bytes]]) -> str:
+def _save_unreadable_ledger_lines(path: Path, lines: Sequence[tuple[int, bytes]]) -> str:
     """Copies unreadable lines of the undo ledger to a file beside the session; returns a notice, or no text if
     they were copied before."""
     from app.sessions.file.quarantine import copy_to_quarantine  # noqa: PLC0415  (costs start-up)

@@ -34,7 +34,7 @@ class StagedReview:
         self._edited_files: set[str] = set()
 
     @property
-    def applies_files(self) -> bool:
+    def can_apply_single_files(self) -> bool:
         """Whether single files of the staged action can be applied; the files of one rewrite cannot."""
         return self._staged.merges_each_file
 
@@ -80,17 +80,17 @@ class StagedReview:
 
     def _file_versions(self, file: StagedFile) -> FileSides | None:
         """Returns a staged file before and after; None where the file has changed since it was staged."""
-        before = file.merge_base if file.merge_base is not None else self._unchanged_content(file)
+        before = file.merge_base if file.merge_base is not None else self._content_if_unchanged(file)
         if before is None and file.before_hash is not None:
             return None
         return FileSides(
             name=file.path,
-            before=patch_side_of(before),
-            after=patch_side_of(file.new_content),
+            before=to_patch_side(before),
+            after=to_patch_side(file.new_content),
             taken_back_hunks=self._left_out_hunks.get(file.display_path, frozenset()),
         )
 
-    def _unchanged_content(self, file: StagedFile) -> bytes | None:
+    def _content_if_unchanged(self, file: StagedFile) -> bytes | None:
         try:
             with self._workspace.files.open(file.path) as opened:
                 data = opened.read()
@@ -127,8 +127,8 @@ class StagedReview:
     async def apply_file(self, path: str) -> str:
         """Writes one file of a helper's staged changes as it is reviewed; the other files wait on. Returns a
         sentence about the outcome. Raises `UserError`."""
-        resolved = await self._pending.answer(self._staged.id, "apply", "", files=(path,))
-        waiting = next((one for one in self._pending.waiting if one.id == self._staged.id), None)
+        resolved = await self._pending.apply_or_discard(self._staged.id, "apply", "", files=(path,))
+        waiting = next((one for one in self._pending.waiting_actions if one.id == self._staged.id), None)
         conflicts = (
             {file.display_path: file.conflict_text for file in waiting.files} if waiting is not None else {}
         )
@@ -225,7 +225,7 @@ class StagedReview:
         self._review.close_remarks(ids)
 
 
-def patch_side_of(data: bytes | None) -> PatchSide | None:
+def to_patch_side(data: bytes | None) -> PatchSide | None:
     if data is None:
         return None
     return PatchSide(image=FileImage(hash=blob_hash(data), size=len(data)), data=data)

@@ -41,7 +41,7 @@ class TextsBeforeChange:
         workspace.mutations.subscribe_before(self._before_write)
         workspace.mutations.subscribe(self._after_write)
 
-    def forget(self) -> None:
+    def forget_texts(self) -> None:
         with self._lock:
             self._content_before.clear()
             self._hash_before.clear()
@@ -94,14 +94,14 @@ class TextsBeforeChange:
         found: list[FileChangeTexts] = []
         for path, data in before.items():
             try:
-                after = self._present_text(path)
+                after = self._current_text(path)
             except OSError:
                 continue
             if after != data and len(after or b"") <= MAX_FILE_BYTES:
                 found.append(FileChangeTexts(path=path, old_content=data, new_content=after))
         return found
 
-    def _present_text(self, path: str) -> bytes | None:
+    def _current_text(self, path: str) -> bytes | None:
         try:
             with self._workspace.files.open(path) as file:
                 return file.read(MAX_FILE_BYTES + 1)

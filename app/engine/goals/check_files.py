@@ -21,7 +21,7 @@ _BUILD_FILE_PATTERN = late(
 _SCRIPT_PATTERN = late(r"\.(sh|bash|zsh|fish|bat|ps1)$")
 
 
-def named_files(commands: Iterable[str], folder: Path) -> tuple[str, ...]:
+def files_named_in_commands(commands: Iterable[str], folder: Path) -> tuple[str, ...]:
     """Returns the existing files and folders that the check commands name, as absolute paths."""
     found: dict[str, None] = {}
     for command in commands:

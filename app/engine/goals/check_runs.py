@@ -31,7 +31,7 @@ from tools.running.shell_settings import SpawnPlan, command_environment
 from tools.schema import make_arguments_schema
 from tools.workspace import workspace_of_context
 
-MAX_OUTPUT_CHARS = 4_000
+MAX_CHECK_OUTPUT_CHARS = 4_000
 
 
 class CheckArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ class CheckRunner(msgspec.Struct, frozen=True):
     tools: ToolParts
     event_bus: EventBus
 
-    async def run(self, check: GoalCheck, seconds: float) -> CheckResult:
+    async def run_check_command(self, check: GoalCheck, seconds: float) -> CheckResult:
         """Runs one check command; only cancellation is raised, after the command has ended."""
         call = ToolCall(
             id=check_call_id(uuid.uuid4().hex[:12]),
@@ -74,8 +74,10 @@ class CheckRunner(msgspec.Struct, frozen=True):
         )
         result = ToolResult(is_error=True)
         try:
-            prepared = await pipeline.prepare(call, partial(self._publish_progress, call))
-            result = prepared if isinstance(prepared, ToolResult) else await pipeline.run(prepared)
+            prepared = await pipeline.prepare_call(call, partial(self._publish_progress, call))
+            result = (
+                prepared if isinstance(prepared, ToolResult) else await pipeline.run_prepared_call(prepared)
+            )
         finally:
             took = time.monotonic() - began
             self.event_bus.publish_now(
@@ -89,7 +91,7 @@ class CheckRunner(msgspec.Struct, frozen=True):
             )
         if is_being_cancelled():  # the command answered the cancellation by its end
             raise asyncio.CancelledError
-        return _as_check_result(check, result, seconds)
+        return _to_check_result(check, result, seconds)
 
     def _publish_progress(self, call: ToolCall, result: ToolResult) -> None:
         self.event_bus.publish_now(
@@ -102,7 +104,7 @@ class CheckRunner(msgspec.Struct, frozen=True):
         )
 
 
-def _as_check_result(check: GoalCheck, result: ToolResult, seconds: float) -> CheckResult:
+def _to_check_result(check: GoalCheck, result: ToolResult, seconds: float) -> CheckResult:
     details: dict[str, Any] = result.details or {}
     code = details.get("exitCode")
     problem = ""
@@ -117,8 +119,10 @@ def _as_check_result(check: GoalCheck, result: ToolResult, seconds: float) -> Ch
         name=check.name,
         exit_code=code if isinstance(code, int) and not problem else None,
         seconds=float(details.get("seconds", 0.0)),
-        problem=problem[:MAX_OUTPUT_CHARS],
-        output="" if not isinstance(code, int) and not details else result.text.strip()[-MAX_OUTPUT_CHARS:],
+        problem=problem[:MAX_CHECK_OUTPUT_CHARS],
+        output=""
+        if not isinstance(code, int) and not details
+        else result.text.strip()[-MAX_CHECK_OUTPUT_CHARS:],
     )
 
 
@@ -140,7 +144,7 @@ async def _run_check(arguments: CheckArguments, context: ToolContext) -> ToolRes
         outcome = await _publish_output_until_end(running, finishing, context)
     except asyncio.CancelledError:
         outcome = await running.abort(finishing)
-    return _tool_result(outcome)
+    return _outcome_to_tool_result(outcome)
 
 
 async def _publish_output_until_end(
@@ -158,7 +162,7 @@ async def _publish_output_until_end(
             context.progress(make_progress_result(running.output))
 
 
-def _tool_result(outcome: CommandOutcome) -> ToolResult:
+def _outcome_to_tool_result(outcome: CommandOutcome) -> ToolResult:
     text = outcome.output.text.rstrip("\n")
     notes = format_sandbox_notes(outcome, text)
     if notes:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from app.engine.commands.session_command import session_command
-from app.engine.goals.goal_texts import check_result_message, continue_prompt
+from app.engine.goals.goal_texts import check_result_message, continue_goal_prompt
 from app.engine.session import Session
 from app.values.messages import CustomMessage
 from app.values.todos import CONTINUE_MESSAGE_TYPE, GoalCheck, GoalView
@@ -24,10 +24,10 @@ async def get_goal(session: Session) -> GoalView | None:
 async def set_goal(
     session: Session, text: str, checks: Sequence[GoalCheck], start: bool = True
 ) -> GoalView | None:
-    await session.goal.set(text, checks)
+    await session.goal.set_goal(text, checks)
     if start:
         await session.prompt(text, while_running="steer", source="rpc", expand=False)
-    return session.goal.view
+    return session.goal.goal_view
 
 
 @session_command(
@@ -36,19 +36,19 @@ async def set_goal(
     answer="goal",
 )
 async def check_goal(session: Session) -> GoalView | None:
-    await session.send(check_result_message(await session.goal.check()), deliver_as="aside")
-    return session.goal.view
+    await session.send(check_result_message(await session.goal.check_goal_now()), deliver_as="aside")
+    return session.goal.goal_view
 
 
 @session_command("Continue work on the goal", "Resets the count of failed checks.", answer="goal")
 async def continue_goal(session: Session) -> GoalView | None:
-    goal = await session.goal.resume()
+    goal = await session.goal.resume_goal()
     if not session.is_running:
-        message = CustomMessage(custom_type=CONTINUE_MESSAGE_TYPE, content=continue_prompt(goal))
+        message = CustomMessage(custom_type=CONTINUE_MESSAGE_TYPE, content=continue_goal_prompt(goal))
         await session.send(message, deliver_as="follow_up", trigger=True)
-    return session.goal.view
+    return session.goal.goal_view
 
 
 @session_command("Remove the goal", "A running check is stopped; the agent is not.")
 async def clear_goal(session: Session) -> None:
-    await session.goal.clear()
+    await session.goal.clear_goal()

@@ -9,10 +9,10 @@ from app.values.wire import to_wire
 from tools.amounts import format_seconds, pluralized
 from tools.patterns import late
 
-_CHECK_PATTERN = late(r"(?:^|(?<=\s))check:[ \t]*(?P<command>.*)$")
+_CHECK_COMMAND_PATTERN = late(r"(?:^|(?<=\s))check:[ \t]*(?P<command>.*)$")
 _LIST_ITEM_PATTERN = late(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(?P<name>.*)$")
 
-_PROMPT_SECTION = (
+_GOAL_SECTION_TEMPLATE = (
     "The user set a goal:\n{text}\n\nbayou runs its check each time you end your turn, and only the check "
     "decides: you "
     "go on until it passes.\n{checks}\nWork until you have reason to believe that it passes. The user is "
@@ -25,16 +25,16 @@ _PROMPT_SECTION = (
 )
 
 
-def section_text(goal: Goal) -> str:
+def goal_section_text(goal: Goal) -> str:
     """Returns the section of the system prompt about the goal."""
-    return _PROMPT_SECTION.format(text=goal.text, checks="\n".join(map(_check_line, goal.checks)))
+    return _GOAL_SECTION_TEMPLATE.format(text=goal.text, checks="\n".join(map(_check_line, goal.checks)))
 
 
 def _check_line(check: GoalCheck) -> str:
     return f"- {check.name}: `{check.command}`" if check.name else f"- `{check.command}`"
 
 
-def result_line(result: CheckResult) -> str:
+def check_result_line(result: CheckResult) -> str:
     """Returns the result of one check command in a line: command, exit code, time."""
     ending = f"exit {result.exit_code}" if result.exit_code is not None else "no exit code"
     mark = "✓" if result.has_passed else "✗"
@@ -42,7 +42,7 @@ def result_line(result: CheckResult) -> str:
     return f"{mark} {name}{result.command} ({ending}, {format_seconds(result.seconds) or '0 s'})"
 
 
-def result_headline(goal: Goal) -> str:
+def check_result_headline(goal: Goal) -> str:
     """Returns the result of a goal's last check in a few words."""
     if goal.proof is None:
         return "not checked yet"
@@ -99,24 +99,28 @@ def proof_warnings(goal: Goal) -> list[str]:
     return found
 
 
-def short_result_text(goal: Goal) -> str:
+def short_check_result_text(goal: Goal) -> str:
     """Returns the result of a goal's last check without output: a line for each command, and the warnings."""
     results = goal.proof.results if goal.proof is not None else ()
     return "\n".join(
-        (f"{result_headline(goal).capitalize()}.", *map(result_line, results), *proof_warnings(goal))
+        (
+            f"{check_result_headline(goal).capitalize()}.",
+            *map(check_result_line, results),
+            *proof_warnings(goal),
+        )
     )
 
 
 def check_result_message(goal: Goal) -> CustomMessage:
     """Returns the message about the last check of the goal, which the agent reads next."""
     return CustomMessage(
-        custom_type=CHECK_MESSAGE_TYPE, content=full_result_text(goal), details=to_wire(goal)
+        custom_type=CHECK_MESSAGE_TYPE, content=full_check_result_text(goal), details=to_wire(goal)
     )
 
 
-def full_result_text(goal: Goal) -> str:
+def full_check_result_text(goal: Goal) -> str:
     assert goal.proof is not None
-    lines = [f"{result_headline(goal).capitalize()}.", *map(result_line, goal.proof.results)]
+    lines = [f"{check_result_headline(goal).capitalize()}.", *map(check_result_line, goal.proof.results)]
     for result in goal.proof.results:
         if result.has_passed:
             continue
@@ -144,7 +148,7 @@ def _fence_output(output: str) -> list[str]:
     return [fence, output, fence]
 
 
-def continue_prompt(goal: Goal) -> str:
+def continue_goal_prompt(goal: Goal) -> str:
     """Returns the message that makes the agent continue work on a goal."""
     checks = "\n".join(map(_check_line, goal.checks))
     return f"Go on with the goal: {goal.text}\n\nIt is met when this passes:\n{checks}"
@@ -157,21 +161,21 @@ def parse_goal(words: str) -> tuple[str, tuple[GoalCheck, ...]]:
     lines: list[str] = []
     checks: list[GoalCheck] = []
     for line in words.splitlines():
-        found = _CHECK_PATTERN.search(line)
+        found = _CHECK_COMMAND_PATTERN.search(line)
         if found is None:
             lines.append(line.rstrip())
             continue
         before = line[: found.start()].rstrip()
         item = _LIST_ITEM_PATTERN.match(before)
         checks.append(
-            GoalCheck(command=_without_backticks(found["command"]), name=item["name"].strip() if item else "")
+            GoalCheck(command=_remove_backticks(found["command"]), name=item["name"].strip() if item else "")
         )
         if before.strip():
             lines.append(before)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip(), tuple(checks)
 
 
-def _without_backticks(command: str) -> str:
+def _remove_backticks(command: str) -> str:
     command = command.strip()
     is_quoted = len(command) > 2 and command[0] == command[-1] == "`" and "`" not in command[1:-1]
     return command[1:-1].strip() if is_quoted else command

@@ -53,7 +53,7 @@ class CheckMessage(msgspec.Struct, frozen=True, kw_only=True):
     """The message about a check of the goal, and whether the agent continues with it."""
 
     message: CustomMessage
-    continues: bool
+    should_continue: bool
 
 
 class SessionGoal:
@@ -89,7 +89,7 @@ class SessionGoal:
         return self._check is not None
 
     @property
-    def view(self) -> GoalView | None:
+    def goal_view(self) -> GoalView | None:
         """The goal at the session's current entry, and whether its proof still holds as far as is known."""
         if self._goal is None:
             return None
@@ -103,7 +103,7 @@ class SessionGoal:
 
     # What the user does
 
-    async def set(self, text: str, checks: Sequence[GoalCheck]) -> Goal:
+    async def set_goal(self, text: str, checks: Sequence[GoalCheck]) -> Goal:
         """Sets the goal. Raises `GoalRefused`, with nothing changed."""
         text, commands = text.strip(), [one.command.strip() for one in checks]
         if not text:
@@ -124,7 +124,7 @@ class SessionGoal:
             raise GoalRefused(
                 "This session is read-only, so it cannot have a goal. /fork continues in a copy."
             )
-        if await asyncio.to_thread(self._has_secret, commands):
+        if await asyncio.to_thread(self._commands_contain_secret, commands):
             raise GoalRefused(
                 "The check contains a secret, which would be stored in the session file. Let the check "
                 "read it from a file "
@@ -137,25 +137,25 @@ class SessionGoal:
         )
         self._idle_ends, self._changed_since_proof = 0, None
         self._workspace = None
-        digest = await self._watched_folders().mark_goal_start(commands)
+        digest = await self._open_workspace_proof().mark_goal_start(commands)
         goal = Goal(text=text, checks=cleaned, digest=digest)
-        await self._record(goal, is_set=True)
+        await self._record_goal(goal, is_set=True)
         return goal
 
-    async def clear(self) -> None:
+    async def clear_goal(self) -> None:
         """Removes the session's goal."""
         if self._goal is not None:
             self.stop_check()
             await self._record_goal_entry(None, {"goal": None})
 
-    async def resume(self) -> Goal:
+    async def resume_goal(self) -> Goal:
         """Makes the goal active again; the caller starts the agent. Raises `GoalRefused`."""
         goal = self._require_goal()
         if goal.status == "active":
             return goal
-        return await self._record(msgspec.structs.replace(goal, status="active", reason="", failed=0))
+        return await self._record_goal(msgspec.structs.replace(goal, status="active", reason="", failed=0))
 
-    async def check(self) -> Goal:
+    async def check_goal_now(self) -> Goal:
         """Runs the goal's check now, as the user asks; a failed check starts nothing. Raises `GoalRefused`."""
         goal = self._require_goal()
         if self._check is not None:
@@ -168,12 +168,14 @@ class SessionGoal:
             raise GoalRefused("The check was stopped.") from None
         if self._goal is None:
             raise GoalRefused("The goal was removed while its check ran.")
-        await self._todos.tick_off([one.name for one in proof.results if one.has_passed])
+        await self._todos.complete_items([one.name for one in proof.results if one.has_passed])
         status: GoalStatus = (
             "done" if proof.has_passed else "paused" if goal.status == "done" else goal.status
         )
         reason = "" if proof.has_passed else "its check fails now" if status == "paused" else goal.reason
-        return await self._record(msgspec.structs.replace(goal, status=status, reason=reason, proof=proof))
+        return await self._record_goal(
+            msgspec.structs.replace(goal, status=status, reason=reason, proof=proof)
+        )
 
     def stop_check(self) -> None:
         """Stops the running check of the goal, which has no result then."""
@@ -196,7 +198,7 @@ class SessionGoal:
         if last.stop_reason != "stop" or abort.is_set or self._is_planning():
             return None
         if needed := last.blocked_on:
-            await self._set_status("blocked", needed)
+            await self._set_goal_status("blocked", needed)
             return None
         try:
             with abort.cancel_when_set():
@@ -220,22 +222,24 @@ class SessionGoal:
     async def _apply_check_result(self, goal: Goal, proof: GoalProof) -> CheckMessage:
         from app.engine.goals import goal_texts  # noqa: PLC0415  (most sessions have no goal)
 
-        await self._todos.tick_off([one.name for one in proof.results if one.has_passed])
+        await self._todos.complete_items([one.name for one in proof.results if one.has_passed])
         self._idle_ends = self._idle_ends + 1 if self._has_made_no_calls() else 0
         failed = goal.failed + (not proof.has_passed)
         status, reason = "active", ""
         if proof.has_passed:
             status = "done"
-        elif refused := next((one for one in proof.results if _was_not_run(one)), None):
+        elif refused := next((one for one in proof.results if _was_check_not_run(one)), None):
             status, reason = "refused", f"the check could not be run: {refused.problem}"
         elif self._idle_ends >= MAX_IDLE_TURNS:
             status, reason = "limit", f"the agent stopped {MAX_IDLE_TURNS} times without having done anything"
-        elif failed >= (most := self._settings.max_checks):
+        elif failed >= (most := self._goal_settings.max_checks):
             status, reason = "limit", f"{pluralized(most, 'check')} failed (goal.maxChecks)"
-        after = await self._record(
+        after = await self._record_goal(
             msgspec.structs.replace(goal, status=status, reason=reason, failed=failed, proof=proof)
         )
-        return CheckMessage(message=goal_texts.check_result_message(after), continues=status == "active")
+        return CheckMessage(
+            message=goal_texts.check_result_message(after), should_continue=status == "active"
+        )
 
     def _has_made_no_calls(self) -> bool:
         """Whether the agent made no tool call after the last message about a check."""
@@ -254,14 +258,14 @@ class SessionGoal:
         if goal.status == "active" and budget.has_refused_request:
             last = self._core.conversation.last_answer
             reason = (last.error_message if last is not None else None) or "a limit of this run is reached"
-            await self._set_status("limit", reason)
+            await self._set_goal_status("limit", reason)
         elif goal.status == "active" and is_aborted:
-            await self._set_status("paused", "you stopped it")
+            await self._set_goal_status("paused", "you stopped it")
         await self.check_staleness()
 
-    async def _set_status(self, status: GoalStatus, reason: str) -> None:
+    async def _set_goal_status(self, status: GoalStatus, reason: str) -> None:
         if self._goal is not None and not self._core.conversation.log.is_read_only:
-            await self._record(msgspec.structs.replace(self._goal, status=status, reason=reason))
+            await self._record_goal(msgspec.structs.replace(self._goal, status=status, reason=reason))
 
     # Whether the proof holds
 
@@ -269,14 +273,14 @@ class SessionGoal:
         """Checks whether a file changed since the goal was met, and publishes it. Cheap while nothing changed."""
         goal = self._goal
         if goal is None or goal.status != "done" or goal.proof is None or self._check is not None:
-            return self.view
-        changed = await self._watched_folders().changes_since(goal.proof.digest)
+            return self.goal_view
+        changed = await self._open_workspace_proof().changed_files_since(goal.proof.digest)
         if self._goal is goal and changed != self._changed_since_proof:
             self._changed_since_proof = changed
-            await self._publish()
-        return self.view
+            await self._publish_goal()
+        return self.goal_view
 
-    def _watched_folders(self) -> "WorkspaceProof":
+    def _open_workspace_proof(self) -> "WorkspaceProof":
         from app.engine.goals.workspace_proof import WorkspaceProof  # noqa: PLC0415  (most sessions have no goal)
 
         if self._workspace is None:
@@ -291,14 +295,14 @@ class SessionGoal:
     async def _make_proof(self, goal: Goal) -> GoalProof:
         """Runs the goal's check; once more when files changed while it ran."""
         self._check = asyncio.ensure_future(self._run_check(goal))
-        await self._publish()
+        await self._publish_goal()
         try:
             return await self._check
         finally:
             self.stop_check()
             await asyncio.wait({self._check})
             self._check = None
-            self._core.event_bus.publish_now(GoalChanged(view=self.view))
+            self._core.event_bus.publish_now(GoalChanged(view=self.goal_view))
 
     async def _run_check(self, goal: Goal) -> GoalProof:
         from app.engine.goals.check_runs import CheckRunner  # noqa: PLC0415  (most sessions have no goal)
@@ -306,10 +310,15 @@ class SessionGoal:
         runner = CheckRunner(
             self._core.toolbox, self._core.hooks, self._permission_gate, self._tools, self._core.event_bus
         )
-        watched, commands = self._watched_folders(), [one.command for one in goal.checks]
+        watched, commands = self._open_workspace_proof(), [one.command for one in goal.checks]
 
         async def run_all() -> tuple[CheckResult, ...]:
-            return tuple([await runner.run(one, self._settings.check_seconds) for one in goal.checks])
+            return tuple(
+                [
+                    await runner.run_check_command(one, self._goal_settings.check_seconds)
+                    for one in goal.checks
+                ]
+            )
 
         found = await watched.run_with_snapshots(run_all, commands)
         if found.written_files and all(one.has_passed for one in found.results):
@@ -318,17 +327,17 @@ class SessionGoal:
         return GoalProof(
             at=now_iso(),
             results=found.results,
-            digest=found.digest,
+            digest=found.digest_after,
             written=found.written_files,
             tampered=await watched.changed_check_files(goal.digest, commands),
-            is_unchanged=bool(goal.digest) and goal.digest == found.digest,
+            is_unchanged=bool(goal.digest) and goal.digest == found.digest_after,
         )
 
     @property
-    def _settings(self) -> GoalSettings:
+    def _goal_settings(self) -> GoalSettings:
         return self._core.options.effective_settings.settings.goal
 
-    def _has_secret(self, commands: Sequence[str]) -> bool:
+    def _commands_contain_secret(self, commands: Sequence[str]) -> bool:
         masking = self._tools.masking
         masking.search_files(*commands)
         return any(masking.masked_text(command, "") != command for command in commands)
@@ -341,15 +350,15 @@ class SessionGoal:
         log = self._core.conversation.log
         for entry in log.entries_to_root(without_messages=True):
             if isinstance(entry, CustomEntry) and entry.custom_type == GOAL_ENTRY_TYPE:
-                goal = _goal_of(entry)
+                goal = _decode_goal(entry)
                 break
         if goal is None and self._goal is None:
             return
         self._goal, self._changed_since_proof, self._workspace, self._idle_ends = goal, None, None, 0
         self._update_prompt_section()
-        self._core.event_bus.publish_now(GoalChanged(view=self.view))
+        self._core.event_bus.publish_now(GoalChanged(view=self.goal_view))
 
-    async def _record(self, goal: Goal, *, is_set: bool = False) -> Goal:
+    async def _record_goal(self, goal: Goal, *, is_set: bool = False) -> Goal:
         await self._record_goal_entry(
             goal, {"goal": to_wire(goal), **({GOAL_SET_FIELD: True} if is_set else {})}
         )
@@ -360,20 +369,20 @@ class SessionGoal:
         self._goal, self._changed_since_proof = goal, None
         self._update_prompt_section()
         await self._core.event_bus.publish(EntryAppended(entry=entry))
-        await self._publish()
+        await self._publish_goal()
 
-    async def _publish(self) -> None:
-        await self._core.event_bus.publish(GoalChanged(view=self.view))
+    async def _publish_goal(self) -> None:
+        await self._core.event_bus.publish(GoalChanged(view=self.goal_view))
 
     def _update_prompt_section(self) -> None:
-        from app.engine.goals.goal_texts import section_text  # noqa: PLC0415  (most sessions have no goal)
+        from app.engine.goals.goal_texts import goal_section_text  # noqa: PLC0415  (most sessions have no goal)
 
         goal = self._goal
         is_told = goal is not None and goal.status in ("active", "blocked")
-        self._requests.add_section("goal", section_text(goal) if goal is not None and is_told else None)
+        self._requests.set_section("goal", goal_section_text(goal) if goal is not None and is_told else None)
 
 
-def _goal_of(entry: CustomEntry) -> Goal | None:
+def _decode_goal(entry: CustomEntry) -> Goal | None:
     """Decodes a stored goal; an invalid one counts as none."""
     try:
         return from_wire(entry.data["goal"], Goal | None)
@@ -381,6 +390,6 @@ def _goal_of(entry: CustomEntry) -> Goal | None:
         return None
 
 
-def _was_not_run(result: CheckResult) -> bool:
+def _was_check_not_run(result: CheckResult) -> bool:
     """Whether a check command was not run at all: a rule, a hook or the user refused it, or it cannot be started."""
     return result.exit_code is None and not result.seconds

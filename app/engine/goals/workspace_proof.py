@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 
 from app.engine.files.session_files import SessionFiles
-from app.engine.goals.check_files import files_read_by_check, named_files
-from app.engine.goals.workspace_marks import WorkspaceSnapshot, WorkspaceSnapshots
+from app.engine.goals.check_files import files_named_in_commands, files_read_by_check
+from app.engine.goals.workspace_snapshots import WorkspaceSnapshot, WorkspaceSnapshots
 from app.sessions.session_log import SessionLog
 from app.undo.change_records import files_of
 from app.values.entries import CustomEntry
@@ -24,7 +24,7 @@ class CheckRun(msgspec.Struct, frozen=True, kw_only=True):
     """The results of a check, and the digests of the workspace before and after it."""
 
     results: tuple[CheckResult, ...]
-    digest: str
+    digest_after: str
     digest_before: str
     written_files: tuple[str, ...]
 
@@ -33,7 +33,7 @@ class CheckRun(msgspec.Struct, frozen=True, kw_only=True):
         so these results hold for no state of the files that is known."""
         if set(self.written_files) <= set(written_before):
             return self
-        return msgspec.structs.replace(self, digest=self.digest_before)
+        return msgspec.structs.replace(self, digest_after=self.digest_before)
 
 
 class WorkspaceProof:
@@ -65,36 +65,38 @@ class WorkspaceProof:
         results = await run()
         after = await self._current_snapshot(commands)
         written = (
-            self._snapshots.differences(before, after)[:MAX_NAMED_FILES]
+            self._snapshots.changed_paths_between(before, after)[:MAX_NAMED_FILES]
             if self._snapshots is not None and before is not None and after is not None
             else ()
         )
         return CheckRun(
             results=results,
-            digest=self._store_snapshot(after),
+            digest_after=self._store_snapshot(after),
             digest_before=self._store_snapshot(before),
             written_files=written,
         )
 
-    async def changes_since(self, digest: str) -> tuple[str, ...] | None:
+    async def changed_files_since(self, digest: str) -> tuple[str, ...] | None:
         """Returns the files that changed since a snapshot, where they are known; None: none changed, or files
         are not watched."""
         if self._snapshots is None or not digest:
             return None
         known = self._snapshot_by_digest.get(digest)
-        if known is not None and await asyncio.to_thread(self._snapshots.is_untouched, known):
+        if known is not None and await asyncio.to_thread(self._snapshots.is_unchanged_since, known):
             return None
         now = await self._current_snapshot(())
         if now is None or now.digest == digest:
             self._store_snapshot(now)  # with new time stamps, so that the next look is cheap again
             return None
-        return self._snapshots.differences(known, now)[:MAX_NAMED_FILES] if known is not None else ()
+        return (
+            self._snapshots.changed_paths_between(known, now)[:MAX_NAMED_FILES] if known is not None else ()
+        )
 
     async def changed_check_files(self, digest: str, commands: Sequence[str]) -> tuple[str, ...]:
         """Returns the files that changed since the goal was set, and that its check reads or names."""
         now, base = await self._current_snapshot(commands), self._snapshot_by_digest.get(digest)
         if self._snapshots is not None and now is not None and base is not None:
-            changed = self._snapshots.differences(base, now)
+            changed = self._snapshots.changed_paths_between(base, now)
         else:
             changed = self._recorded_changes()
         return files_read_by_check(changed, self._named_files, self._cwd)[:MAX_NAMED_FILES]
@@ -118,8 +120,10 @@ class WorkspaceProof:
             return None
 
         def work() -> WorkspaceSnapshot | None:
-            self._named_files = tuple(dict.fromkeys((*self._named_files, *named_files(commands, self._cwd))))
-            return marks.current_snapshot(self._named_files)
+            self._named_files = tuple(
+                dict.fromkeys((*self._named_files, *files_named_in_commands(commands, self._cwd)))
+            )
+            return marks.take_snapshot(self._named_files)
 
         async with self._check_lock:
             return await asyncio.to_thread(work)

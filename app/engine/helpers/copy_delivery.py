@@ -14,7 +14,7 @@ from tools.amounts import MINUS_SIGN, pluralized
 from tools.edits.staged_actions import UnknownStagedAction
 from tools.workspace import Workspace
 
-STAGING_TOOL: Final = "task"
+STAGING_TOOL_NAME: Final = "task"
 _MAX_LISTED_FILES: Final = 10
 
 
@@ -52,7 +52,7 @@ class CopyDelivery:
             label = copy.record.title if files else f"{copy.record.title}: only links or repositories"
             staged = self._workspace.staged_actions.stage_action(
                 label,
-                STAGING_TOOL,
+                STAGING_TOOL_NAME,
                 files,
                 apply=lambda reason: self._apply_to_folder(copy, changes if files else CopyChanges()),
                 reject=lambda reason: self._remove_delivered_copy(copy),

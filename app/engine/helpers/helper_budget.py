@@ -9,8 +9,8 @@ from app.engine.core.request_budget import LimitReached, RequestBudget, RequestL
 from app.providers.model_stream import AssistantStream
 from app.values.usage import Usage
 
-_WARNING_SHARE: Final = 0.8
-_MINUTES_TO_END: Final = 0.05
+_WARNING_USAGE_SHARE: Final = 0.8
+_LAST_ANSWER_TIME_SHARE: Final = 0.05
 """The share of its time that a helper has for its last answer."""
 
 
@@ -57,7 +57,7 @@ class HelperBudget(RequestBudget):
             ("tokens", limits.max_tokens, *tokens),
             ("cost", limits.max_cost, *cost),
             ("turns", limits.max_turns, self.turns, 0),
-            ("time", limits.max_seconds, spent, seconds * _MINUTES_TO_END),
+            ("time", limits.max_seconds, spent, seconds * _LAST_ANSWER_TIME_SHARE),
         )
         reached = [(name, limit, now, last) for name, limit, now, last in kinds if limit]
         # The next request may be as large as the last one, and a limit is exceeded by one request at most.
@@ -70,8 +70,9 @@ class HelperBudget(RequestBudget):
                 f"Your limit of {ending[0]} is nearly used up. This is your last answer, without tools: "
                 f"say what you have found or done, and what is missing."
             )
-        nearly = [name for name, limit, now, _ in reached if now >= _WARNING_SHARE * limit]
+        nearly = [name for name, limit, now, _ in reached if now >= _WARNING_USAGE_SHARE * limit]
         if nearly and not self._has_warned:
             self._has_warned = True
-            return f"You have used {_WARNING_SHARE:.0%} of your {nearly[0]}. Finish soon: do only what matters most."
+            share = f"{_WARNING_USAGE_SHARE:.0%}"
+            return f"You have used {share} of your {nearly[0]}. Finish soon: do only what matters most."
         return ""

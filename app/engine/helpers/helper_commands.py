@@ -15,7 +15,7 @@ async def list_helpers(session: Session) -> Sequence[response_data.HelperInfo]:
 
 @session_command("One helper agent with its calls and its answer")
 async def get_helper(session: Session, helper_id: str) -> response_data.HelperInfo:
-    return _helper_details(session.helpers.get(helper_id))
+    return _helper_details(session.helpers.find_helper(helper_id))
 
 
 @session_command(
@@ -39,7 +39,7 @@ def _helper_info(helper: HelperRun) -> response_data.HelperInfo:
         "title": helper.title,
         "state": helper.state,
         "model": helper.model,
-        "tool": helper.current,
+        "tool": helper.current_tool,
         "turns": helper.budget.turns,
         "tokens": used.total_tokens,
         "cost": used.cost.total,
@@ -53,4 +53,4 @@ def _helper_info(helper: HelperRun) -> response_data.HelperInfo:
 
 
 def _helper_details(helper: HelperRun) -> response_data.HelperInfo:
-    return {**_helper_info(helper), "lines": list(helper.lines), "answer": helper.result}
+    return {**_helper_info(helper), "lines": list(helper.progress_lines), "answer": helper.answer_text}

@@ -15,12 +15,12 @@ _MAX_RESULT_CHARS = 30_000
 
 def helper_result(helper: HelperRun) -> ToolResult:
     """Returns the tool result of a helper agent that has ended."""
-    text = helper.result
+    text = helper.answer_text
     if len(text) > _MAX_RESULT_CHARS:
         text = f"{text[:_MAX_RESULT_CHARS]}\n[{len(text) - _MAX_RESULT_CHARS:,} more characters are in its session]"
     problem = f"It did not finish: {helper.problem}" if helper.problem else ""
     notes = filter(
-        None, (problem, helper.start_remark, helper.delivery, helper_footer(helper, is_exact=True))
+        None, (problem, helper.start_remark, helper.delivery_text, helper_footer(helper, is_exact=True))
     )
     result = text_result(
         "\n".join((text or "(no answer)", *(f"[{note}]" for note in notes))), details=helper_details(helper)
@@ -29,7 +29,7 @@ def helper_result(helper: HelperRun) -> ToolResult:
 
 
 def helper_progress(helper: HelperRun) -> ToolResult:
-    now = helper.current or helper.state
+    now = helper.current_tool or helper.state
     return text_result(f"{now} · {helper_footer(helper)}", details=helper_details(helper))
 
 
@@ -38,9 +38,9 @@ def helper_details(helper: HelperRun) -> dict[str, Any]:
         "helperId": helper.id,
         "helper": helper.kind.name,
         "state": helper.state,
-        "current": helper.current,
+        "current": helper.current_tool,
         "footer": helper_footer(helper),
-        "lines": list(helper.lines),
+        "lines": list(helper.progress_lines),
         "sessionFile": str(helper.session_file) if helper.session_file else None,
     }
 

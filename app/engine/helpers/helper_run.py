@@ -22,7 +22,7 @@ from app.values.usage import Cost, Usage
 from app.values.user_errors import UserError
 from tools.text import one_line
 
-_MAX_SHOWN_LINES = 500
+_MAX_PROGRESS_LINES = 500
 
 HelperState = Literal["waiting", "running", "done", "stopped"]
 
@@ -80,9 +80,9 @@ class HelperRun(msgspec.Struct, kw_only=True):
     state: HelperState = "waiting"
     """`waiting`: for one of the helpers before it."""
     model: str = ""
-    current: str = ""
+    current_tool: str = ""
     """The tool that it is using."""
-    lines: list[str] = []
+    progress_lines: list[str] = []
     """What it has done so far."""
     started_at: float = msgspec.field(default_factory=time.monotonic)
     ended_at: float | None = None
@@ -94,9 +94,9 @@ class HelperRun(msgspec.Struct, kw_only=True):
     session_file: Path | None = None
     start_remark: str = ""
     """What the agent that waits for it should know of its start."""
-    delivery: str = ""
+    delivery_text: str = ""
     """What became of the changes in its copy."""
-    result: str = ""
+    answer_text: str = ""
     """Its last words."""
     problem: str = ""
     """Why it did not come to its end by itself."""
@@ -113,21 +113,21 @@ class HelperRun(msgspec.Struct, kw_only=True):
         return (self.ended_at or time.monotonic()) - self.started_at
 
     @property
-    def is_over(self) -> bool:
+    def has_ended(self) -> bool:
         return self.state in ("done", "stopped")
 
     @property
     def is_asking(self) -> bool:
         """Whether it waits for the user's answer."""
-        return self.open_questions > 0 and not self.is_over
+        return self.open_questions > 0 and not self.has_ended
 
     @property
     def label(self) -> str:
         return f"{self.kind.name}: {self.title}"
 
-    def add_line(self, line: str) -> None:
-        self.lines.append(one_line(line)[:300])
-        del self.lines[: len(self.lines) - _MAX_SHOWN_LINES]
+    def add_progress_line(self, line: str) -> None:
+        self.progress_lines.append(one_line(line)[:300])
+        del self.progress_lines[: len(self.progress_lines) - _MAX_PROGRESS_LINES]
 
     def reset_usage(self) -> None:
         """Resets the usage that was reported to the parent, for a new budget."""

@@ -40,8 +40,8 @@ from tools.text import one_line
 _MAX_NAMED_COPIES = 3
 _MAX_KNOWN_HELPERS = 200
 """Ended helpers that are listed."""
-LIMITS_MESSAGE_TYPE = "helper-limits"
-DELIVERY_MESSAGE_TYPE = "helper-changes"
+HELPER_LIMITS_MESSAGE_TYPE = "helper-limits"
+HELPER_CHANGES_MESSAGE_TYPE = "helper-changes"
 
 
 class HelperTable:
@@ -81,7 +81,7 @@ class HelperTable:
         """All helper agents of this session since it was opened, also those that have ended."""
         return tuple(self._helpers)
 
-    def get(self, helper_id: str) -> HelperRun:
+    def find_helper(self, helper_id: str) -> HelperRun:
         """Returns the helper agent with this id. Raises `HelperRefused` when there is none."""
         for helper in self._helpers:
             if helper.id == helper_id:
@@ -95,7 +95,7 @@ class HelperTable:
         self, kind: HelperKind, title: str, call_id: str, *, is_isolated: bool = False
     ) -> HelperRun:
         """Adds a helper agent that has not begun. Raises `HelperRefused`."""
-        settings = self._settings
+        settings = self._task_settings
         prompt = self._core.conversation.log.session_id, self._core.usage_totals.session_counts.user_messages
         if prompt != self._prompt:
             self._prompt, self._started_since_prompt = prompt, 0
@@ -111,13 +111,13 @@ class HelperTable:
             kind=kind,
             title=title,
             call_id=call_id,
-            budget=self._kind_budget(kind),
+            budget=self._budget_for_kind(kind),
             is_isolated=is_isolated,
         )
         self._helpers.append(helper)
         del self._helpers[: len(self._helpers) - _MAX_KNOWN_HELPERS]
         self._running_helpers.append(helper)
-        self._publish(helper)
+        self._publish_helper_change(helper)
         return helper
 
     def start_helper(
@@ -132,9 +132,9 @@ class HelperTable:
         if helper in self._running_helpers:  # cancelled before it could begin
             self._running_helpers.remove(helper)
             helper.state, helper.ended_at = "stopped", time.monotonic()
-            self._publish(helper)
+            self._publish_helper_change(helper)
 
-    async def run(self, helper: HelperRun, prompt: str) -> HelperRun:
+    async def run_helper(self, helper: HelperRun, prompt: str) -> HelperRun:
         """Runs a helper agent to its end. Cancelling stops the helper and everything that it has started."""
         try:
             await self._wait_for_slot(helper)
@@ -146,12 +146,12 @@ class HelperTable:
             helper.ended_at = time.monotonic()
             helper.session = None
             self._running_helpers.remove(helper)
-            self._publish(helper)
+            self._publish_helper_change(helper)
             async with self._change_condition:
                 self._change_condition.notify_all()
         return helper
 
-    def stop(self) -> None:
+    def stop_all_helpers(self) -> None:
         """Stops all helper agents, those in the background too."""
         for helper in self.active_helpers():
             if helper.job_id is not None:
@@ -161,8 +161,8 @@ class HelperTable:
 
     async def stop_helper(self, helper_id: str) -> HelperRun:
         """Stops one helper agent; a caller that waits for it gets its unfinished result. Raises `HelperRefused`."""
-        helper = self.get(helper_id)
-        helper.is_stopped_by_person = not helper.is_over
+        helper = self.find_helper(helper_id)
+        helper.is_stopped_by_person = not helper.has_ended
         if helper.session is not None:
             for job in helper.session.jobs.running_jobs():
                 helper.session.jobs.kill(job.id)
@@ -174,20 +174,20 @@ class HelperTable:
     async def send_message(self, helper_id: str, text: str) -> HelperRun:
         """Sends a message to a helper agent: into its run while it works, and otherwise to continue it in the
         background. Raises `UserError`."""
-        helper = self.get(helper_id)
+        helper = self.find_helper(helper_id)
         if helper.session is not None:
             await helper.session.queue("steering", text)
-        elif not helper.is_over:
+        elif not helper.has_ended:
             raise HelperRefused(f"{helper.id} has not started yet. Send the message when it is running.")
         else:
-            self._resume(helper, text)
+            self._resume_in_background(helper, text)
         return helper
 
-    def _resume(self, helper: HelperRun, text: str) -> None:
+    def _resume_in_background(self, helper: HelperRun, text: str) -> None:
         if self._source is None or (helper.session_file is None and helper.log is None):
             raise HelperRefused(f"{helper.id} never started, so it cannot continue. Start a new helper.")
         helper.state, helper.is_stopped_by_person, helper.ended_at = "waiting", False, None
-        helper.problem = helper.delivery = ""
+        helper.problem = helper.delivery_text = ""
         self._running_helpers.append(helper)
         work = self.start_helper(helper, self._resume_helper(helper, text))
 
@@ -198,19 +198,20 @@ class HelperTable:
             call_id=helper.call_id,
             title=helper.label,
             work=work,
-            tail=lambda: "\n".join(helper.lines),
+            tail=lambda: "\n".join(helper.progress_lines),
             kill=kill,
         )
-        self._publish(helper)
+        self._publish_helper_change(helper)
 
     async def _resume_helper(self, helper: HelperRun, text: str) -> ToolResult:
-        return helper_result(await self.run(helper, text))
+        return helper_result(await self.run_helper(helper, text))
 
     async def _wait_for_slot(self, helper: HelperRun) -> None:
         async with self._change_condition:
             await self._change_condition.wait_for(
                 lambda: (
-                    helper.is_stopped_by_person or self._running_helpers.index(helper) < self._settings.width
+                    helper.is_stopped_by_person
+                    or self._running_helpers.index(helper) < self._task_settings.width
                 )
             )
         if helper.is_stopped_by_person:
@@ -218,7 +219,7 @@ class HelperTable:
 
     async def _run_session(self, helper: HelperRun, prompt: str) -> None:
         assert self._source is not None
-        helper.budget = self._kind_budget(helper.kind)  # its time begins now
+        helper.budget = self._budget_for_kind(helper.kind)  # its time begins now
         helper.reset_usage()
         if helper.is_isolated and helper.copy is not None:
             self.copies.withdraw_changes(helper.copy)
@@ -227,7 +228,7 @@ class HelperTable:
         try:
             started = self._source.start(helper)
         except BaseException:
-            self._deliver_soon(helper, is_told=False)
+            self._start_delivery(helper, is_told=False)
             raise
         session, helper.start_remark = started.session, started.note
         helper.state, helper.started_at, helper.session = "running", time.monotonic(), session
@@ -237,7 +238,7 @@ class HelperTable:
             still_answers=True,  # the calls of the answer before
         )
         leave = session.subscribe(lambda event: self._on_helper_event(helper, event))
-        self._publish(helper)
+        self._publish_helper_change(helper)
         is_whole = False
         try:
             await self._prompt_until_hooks_accept(helper, session, prompt)
@@ -248,16 +249,16 @@ class HelperTable:
         finally:
             helper.session_file = session.log.path
             helper.log = session.log if session.log.path is None else None
-            helper.result = _last_text(session.messages)
+            helper.answer_text = _last_helper_text(session.messages)
             ending = asyncio.ensure_future(self._end_helper_session(session))
             try:
                 await asyncio.shield(ending)
             finally:
-                self._count_usage(helper, session.model)
+                self._record_helper_usage(helper, session.model)
                 leave()
-                delivering = self._deliver_soon(helper, is_told=not is_whole)
+                delivering = self._start_delivery(helper, is_told=not is_whole)
         await asyncio.shield(delivering)
-        helper.problem = _failure_reason(helper, session.last_answer)
+        helper.problem = _helper_failure_reason(helper, session.last_answer)
         helper.state = "stopped" if helper.problem else "done"
         helper.on_change(helper)
 
@@ -271,7 +272,7 @@ class HelperTable:
             await session.prompt(next_prompt, expand=False)
             await session.wait_until_idle()
             async with asyncio.timeout(helper.budget.seconds_left):
-                while await session.jobs.wait_for_all():
+                while await session.jobs.wait_until_all_reported():
                     await session.wait_until_idle()
             last = session.last_answer
             if helper.is_stopped_by_person or last is None or last.stop_reason in ("aborted", "error"):
@@ -290,11 +291,11 @@ class HelperTable:
         await session.abort()
         await session.close()
 
-    def _deliver_soon(self, helper: HelperRun, *, is_told: bool) -> "asyncio.Future[None]":
+    def _start_delivery(self, helper: HelperRun, *, is_told: bool) -> "asyncio.Future[None]":
         """Stages what a helper agent has changed in its copy, also when the agent no longer waits for it.
         `is_told`: the agent reads of it with the next prompt."""
         copy = helper.copy
-        delivering = asyncio.ensure_future(self._deliver_result(helper, copy, is_told=is_told))
+        delivering = asyncio.ensure_future(self._deliver_changes(helper, copy, is_told=is_told))
         self._deliveries.add(delivering)
 
         def end(delivering: "asyncio.Future[None]") -> None:
@@ -305,14 +306,14 @@ class HelperTable:
         delivering.add_done_callback(end)
         return delivering
 
-    async def _deliver_result(self, helper: HelperRun, copy: IsolatedCopy | None, *, is_told: bool) -> None:
+    async def _deliver_changes(self, helper: HelperRun, copy: IsolatedCopy | None, *, is_told: bool) -> None:
         if copy is None or self._is_closed:
             return
-        helper.delivery = await self.copies.stage_changes(copy)
+        helper.delivery_text = await self.copies.stage_changes(copy)
         if copy not in self.copies.waiting_copies:
             helper.copy = None
         elif is_told:
-            self._queue_notice(f"The helper {helper.label} was stopped. {helper.delivery}")
+            self._queue_notice(f"The helper {helper.label} was stopped. {helper.delivery_text}")
 
     async def offer_leftover_changes(self) -> str:
         """Stages again what helper agents of this session had changed when bayou ended. Returns a notice about
@@ -344,7 +345,9 @@ class HelperTable:
         )
 
     def _queue_notice(self, text: str) -> None:
-        self._core.queues.hold_for_next_prompt(CustomMessage(custom_type=DELIVERY_MESSAGE_TYPE, content=text))
+        self._core.queues.hold_for_next_prompt(
+            CustomMessage(custom_type=HELPER_CHANGES_MESSAGE_TYPE, content=text)
+        )
 
     def close(self) -> None:
         """Stops the helper agents with the session; copies whose changes were not delivered are offered at the
@@ -356,19 +359,19 @@ class HelperTable:
 
     def _on_helper_event(self, helper: HelperRun, event: Event) -> None:
         if isinstance(event, QuestionAsked) and event.answer is not None:
-            self._event_bus.publish_now(_named_question(helper, event))
+            self._event_bus.publish_now(_question_with_helper_name(helper, event))
             self._count_question(helper, event.answer)
             return
         if isinstance(event, ToolExecutionStart):
-            helper.current = event.tool_name
-            helper.add_line(f"{event.tool_name} {_first_argument_text(event.args)}")
+            helper.current_tool = event.tool_name
+            helper.add_progress_line(f"{event.tool_name} {_first_argument_text(event.args)}")
         elif isinstance(event, ToolExecutionEnd):
-            helper.current = ""
+            helper.current_tool = ""
         elif isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
-            self._count_usage(helper, None, event.message)
+            self._record_helper_usage(helper, None, event.message)
             self._send_limit_notice(helper, event.message)
             if event.message.text.strip() and event.message.tool_calls:
-                helper.add_line(event.message.text.strip())
+                helper.add_progress_line(event.message.text.strip())
         else:
             return
         helper.on_change(helper)
@@ -384,7 +387,7 @@ class HelperTable:
         answer.add_done_callback(answered)
         helper.on_change(helper)
 
-    def _count_usage(
+    def _record_helper_usage(
         self, helper: HelperRun, model: Model | None, message: AssistantMessage | None = None
     ) -> None:
         """Records in the parent's session what a helper agent has used since the last time."""
@@ -410,12 +413,12 @@ class HelperTable:
         if session is None or not answer.tool_calls or not (words := helper.budget.limit_notice()):
             return
         session.queues.add_aside(
-            AsideMessage(message=CustomMessage(custom_type=LIMITS_MESSAGE_TYPE, content=words))
+            AsideMessage(message=CustomMessage(custom_type=HELPER_LIMITS_MESSAGE_TYPE, content=words))
         )
         if helper.budget.is_last_request:
             session.tools.recompute_active_tools()
 
-    def _publish(self, helper: HelperRun) -> None:
+    def _publish_helper_change(self, helper: HelperRun) -> None:
         self._event_bus.publish_now(
             HelperChanged(
                 helper_id=helper.id,
@@ -433,12 +436,12 @@ class HelperTable:
         return self._core.event_bus
 
     @property
-    def _settings(self) -> TaskSettings:
+    def _task_settings(self) -> TaskSettings:
         return self._core.options.effective_settings.settings.task
 
-    def limits_of(self, kind: HelperKind) -> RequestLimits:
+    def limits_of_kind(self, kind: HelperKind) -> RequestLimits:
         """Returns the usage limits of a kind of helper agent: the settings', where the kind has no lower ones."""
-        settings = self._settings
+        settings = self._task_settings
         return RequestLimits(
             max_turns=min(kind.max_turns or settings.max_turns, settings.max_turns),
             max_tokens=min(kind.max_tokens or settings.max_tokens, settings.max_tokens),
@@ -446,21 +449,21 @@ class HelperTable:
             max_seconds=60 * min(kind.max_minutes or settings.max_minutes, settings.max_minutes),
         )
 
-    def _kind_budget(self, kind: HelperKind) -> HelperBudget:
-        return HelperBudget(self.limits_of(kind), self._core.budget)
+    def _budget_for_kind(self, kind: HelperKind) -> HelperBudget:
+        return HelperBudget(self.limits_of_kind(kind), self._core.budget)
 
 
 TASK_USAGE_KIND = "task"
 """The kind of entries that count a helper's requests, which its own session counts too."""
 
 
-def _last_text(messages: tuple[Message, ...]) -> str:
+def _last_helper_text(messages: tuple[Message, ...]) -> str:
     """Returns the last text that a helper agent has written."""
     texts = (one.text.strip() for one in reversed(messages) if isinstance(one, AssistantMessage))
     return next(filter(None, texts), "")
 
 
-def _failure_reason(helper: HelperRun, last: AssistantMessage | None) -> str:
+def _helper_failure_reason(helper: HelperRun, last: AssistantMessage | None) -> str:
     if helper.budget.has_run_out:
         return "Its time limit was reached (setting task.maxMinutes)."
     if last is None or last.stop_reason == "aborted":
@@ -468,7 +471,7 @@ def _failure_reason(helper: HelperRun, last: AssistantMessage | None) -> str:
     return (last.error_message or "Its last request failed.") if last.stop_reason == "error" else ""
 
 
-def _named_question(helper: HelperRun, event: QuestionAsked) -> QuestionAsked:
+def _question_with_helper_name(helper: HelperRun, event: QuestionAsked) -> QuestionAsked:
     """Returns a helper agent's question with the helper's name, as the parent's user sees it."""
     approval = event.approval
     if approval is not None:

@@ -16,7 +16,7 @@ from tools.results import Card, MarkdownBlock, TextBlock, ToolResult, text_resul
 from tools.schema import make_arguments_schema
 from tools.text import escape_controls, one_line
 
-_POLL_SECONDS = 0.1
+_PROGRESS_POLL_SECONDS = 0.1
 _MAX_PROMPT_CHARS = 100_000
 _MAX_LISTED_KINDS = 20
 _MAX_TITLE_CHARS = 80
@@ -52,7 +52,7 @@ def task_tool(helpers: HelperTable) -> Tool:
             raise ToolError(
                 f"The task is longer than {_MAX_PROMPT_CHARS:,} characters. Name files instead of their text."
             )
-        kind = _find_kind(helpers, arguments.agent)
+        kind = _find_helper_kind(helpers, arguments.agent)
         title = one_line(arguments.title or prompt.split("\n", 1)[0])[:_MAX_TITLE_CHARS]
         try:
             helper = helpers.add_helper(kind, title, context.call_id, is_isolated=arguments.isolated)
@@ -69,7 +69,7 @@ def task_tool(helpers: HelperTable) -> Tool:
             "result. Use it for wide searches, reviews, and independent pieces at the same time (several "
             "calls in one answer); otherwise do it yourself. Helpers have your permissions at most and "
             "hard limits, and start "
-            f"no helpers. Kinds:\n{_list_kinds(helpers)}"
+            f"no helpers. Kinds:\n{_helper_kinds_text(helpers)}"
         ),
         schema=make_arguments_schema(TaskArguments),
         arguments=TaskArguments,
@@ -83,14 +83,14 @@ def task_tool(helpers: HelperTable) -> Tool:
     )
 
 
-def _list_kinds(helpers: HelperTable) -> str:
+def _helper_kinds_text(helpers: HelperTable) -> str:
     kinds = list(helpers.kinds().kinds.values())
     shown = [f"- {kind.name}: {kind.description}" if kind.description else f"- {kind.name}" for kind in kinds]
     more = len(shown) - _MAX_LISTED_KINDS
     return "\n".join([*shown[:_MAX_LISTED_KINDS], *([f"- and {more} more"] if more > 0 else [])])
 
 
-def _find_kind(helpers: HelperTable, name: str) -> HelperKind:
+def _find_helper_kind(helpers: HelperTable, name: str) -> HelperKind:
     found = helpers.kinds()
     kind = found.kinds.get(name)
     if kind is None:
@@ -103,7 +103,7 @@ def _find_kind(helpers: HelperTable, name: str) -> HelperKind:
 
 async def _run_helper(helpers: HelperTable, helper: HelperRun, prompt: str) -> ToolResult:
     try:
-        await helpers.run(helper, prompt)
+        await helpers.run_helper(helper, prompt)
     except UserError as problem:
         raise ToolError(f"The helper {helper.kind.name} did not start: {problem}") from None
     return helper_result(helper)
@@ -124,7 +124,7 @@ async def _wait_or_background(
                     call_id=context.call_id,
                     title=f"{helper.kind.name}: {helper.title}",
                     work=work,
-                    tail=lambda: "\n".join(helper.lines),
+                    tail=lambda: "\n".join(helper.progress_lines),
                     kill=kill,
                 )
                 helper.on_change = lambda helper: None
@@ -133,7 +133,7 @@ async def _wait_or_background(
                     f"delivered when it ends; continue with other work and do not poll.",
                     details=helper_details(helper),
                 )
-            await asyncio.wait({work}, timeout=_POLL_SECONDS)
+            await asyncio.wait({work}, timeout=_PROGRESS_POLL_SECONDS)
         return work.result()
     except asyncio.CancelledError:
         work.cancel()

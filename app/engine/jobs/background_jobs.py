@@ -14,7 +14,7 @@ from app.values.user_errors import UserError
 from tools.results import ToolResult
 
 JobState = Literal["running", "done", "failed", "killed", "delivered"]
-RESULT_MESSAGE_TYPE = "background-result"
+JOB_RESULT_MESSAGE_TYPE = "background-result"
 
 
 class JobOrigin(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ class BackgroundJob(msgspec.Struct, kw_only=True):
     """Whether the agent has been told of the job's end."""
     waiting_calls: int = 0
     """Number of the agent's calls that wait for the job's end, and will report it."""
-    tail: Callable[[], str]
+    read_output_tail: Callable[[], str]
     kill: Callable[[], None]
     take_warnings: Callable[[], Awaitable[list[str]]] | None = None
     """Returns warnings about what the job did since the last check."""
@@ -110,12 +110,12 @@ class JobTable:
             call_id=call_id,
             started_at=time.monotonic(),
             origin=self._origin(),
-            tail=tail,
+            read_output_tail=tail,
             kill=kill,
             take_warnings=look,
         )
         self._jobs[job.id] = job
-        job.task = asyncio.ensure_future(self._watch_work(job, work))
+        job.task = asyncio.ensure_future(self._await_work(job, work))
         self._publish_change(job)
         return job.id
 
@@ -151,7 +151,7 @@ class JobTable:
             job.kill()
         return job
 
-    def set_pinned(self, job_id: str, is_pinned: bool = True) -> BackgroundJob:
+    def set_job_pinned(self, job_id: str, is_pinned: bool = True) -> BackgroundJob:
         """Sets whether a background job continues when the session is left."""
         job = self.get(job_id)
         job.is_pinned = is_pinned
@@ -167,7 +167,7 @@ class JobTable:
             pass  # the job is still running
         return job
 
-    async def wait_for_agent(self, job_id: str, timeout: float | None = None) -> BackgroundJob:
+    async def wait_in_agent_call(self, job_id: str, timeout: float | None = None) -> BackgroundJob:
         """Waits for a background job like `wait`, for a call of the agent: the call's result reports the end, so
         that no message is sent."""
         job = self.get(job_id)
@@ -182,7 +182,7 @@ class JobTable:
             job.waiting_calls -= 1
         return job
 
-    async def wait_for_all(self) -> bool:
+    async def wait_until_all_reported(self) -> bool:
         """Waits until the ends of all running jobs are reported to the agent. Returns False if there were none."""
         open_ones = [job for job in self._jobs.values() if not job.is_delivered.is_set()]
         for job in open_ones:
@@ -218,7 +218,7 @@ class JobTable:
         }
         self._record_missing(here)
 
-    async def _watch_work(self, job: BackgroundJob, work: Awaitable[ToolResult]) -> None:
+    async def _await_work(self, job: BackgroundJob, work: Awaitable[ToolResult]) -> None:
         try:
             job.result = await work
         except asyncio.CancelledError:

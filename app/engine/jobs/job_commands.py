@@ -33,7 +33,7 @@ async def kill_job(session: Session, job_id: str) -> response_data.JobInfo:
 
 @session_command("Keep a job running when the session closes, or not")
 async def pin_job(session: Session, job_id: str, pinned: bool = True) -> response_data.JobInfo:
-    return _job_info(session.jobs.set_pinned(job_id, pinned))
+    return _job_info(session.jobs.set_job_pinned(job_id, pinned))
 
 
 def _job_info(job: BackgroundJob) -> response_data.JobInfo:
@@ -48,5 +48,5 @@ def _job_info(job: BackgroundJob) -> response_data.JobInfo:
 
 
 def _job_info_with_output(job: BackgroundJob) -> response_data.JobInfo:
-    output = job.result.text if job.result is not None else job.tail()
+    output = job.result.text if job.result is not None else job.read_output_tail()
     return {**_job_info(job), "output": output[-_OUTPUT_TAIL_CHARS:]}

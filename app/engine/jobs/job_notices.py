@@ -11,7 +11,7 @@ from app.engine.core.event_bus import EventBus
 from app.engine.core.prompt_intake import RequestRefused
 from app.engine.core.session_core import SessionCore
 from app.engine.core.session_options import SessionOptions
-from app.engine.jobs.background_jobs import RESULT_MESSAGE_TYPE, BackgroundJob, JobOrigin, JobTable
+from app.engine.jobs.background_jobs import JOB_RESULT_MESSAGE_TYPE, BackgroundJob, JobOrigin, JobTable
 from app.values.content import Text
 from app.values.messages import CustomMessage, Message, ToolResultMessage
 from tools.arguments import text_detail
@@ -46,7 +46,7 @@ def make_job_table(core: SessionCore, send: SendMessage) -> JobTable:
         results.deliver_result,
         core.event_bus.publish_now,
         record_lost=lambda job: _record_lost_job(conversation, job.id, job.title, job.call_id),
-        record_missing=lambda expected: _record_missing(conversation, expected),
+        record_missing=lambda expected: _record_missing_jobs(conversation, expected),
         origin=origin,
         is_here=is_here,
         is_waited_for=core.options.ends_with_answer,
@@ -59,7 +59,7 @@ def _record_lost_job(conversation: Conversation, job_id: str, title: str, call_i
         return
     conversation.record_message(
         CustomMessage(
-            custom_type=RESULT_MESSAGE_TYPE,
+            custom_type=JOB_RESULT_MESSAGE_TYPE,
             content=f"Background {job_id} ({title}) was stopped when the session was closed, so it has "
             "no result. Start it again if you still need it.",
             details={"jobId": job_id, "title": title, "state": "lost", "toolCallId": call_id},
@@ -67,33 +67,33 @@ def _record_lost_job(conversation: Conversation, job_id: str, title: str, call_i
     )
 
 
-def _record_missing(conversation: Conversation, expected: Collection[str]) -> None:
+def _record_missing_jobs(conversation: Conversation, expected: Collection[str]) -> None:
     """Records that jobs have no result that this branch announces and nothing will report, as after a crash."""
-    for result in _announced_results(conversation.messages):
+    for result in _results_of_unreported_jobs(conversation.messages):
         if result.tool_call_id not in expected:
             job_id = text_detail(result.details, "jobId")
-            first = _result_text(result).partition("\n")[0]
+            first = _text_of_result(result).partition("\n")[0]
             title = one_line(first.removeprefix(f"Background job {job_id} started: "))
             _record_lost_job(conversation, job_id, title, result.tool_call_id)
 
 
-def _announced_results(messages: Sequence[Message]) -> list[ToolResultMessage]:
+def _results_of_unreported_jobs(messages: Sequence[Message]) -> list[ToolResultMessage]:
     """Returns the results of tool calls that started a background job whose end no later message reports."""
     open_jobs: dict[str, ToolResultMessage] = {}
     for message in messages:
-        if isinstance(message, CustomMessage) and message.custom_type == RESULT_MESSAGE_TYPE:
+        if isinstance(message, CustomMessage) and message.custom_type == JOB_RESULT_MESSAGE_TYPE:
             open_jobs.pop(text_detail(message.details, "jobId"), None)
         elif isinstance(message, ToolResultMessage):
             job_id = text_detail(message.details, "jobId")
             if job_id:
                 open_jobs[job_id] = message
             elif open_jobs:
-                for ended in _REPORTED_JOB_PATTERN.finditer(_result_text(message)):
+                for ended in _REPORTED_JOB_PATTERN.finditer(_text_of_result(message)):
                     open_jobs.pop(ended[1], None)
     return list(open_jobs.values())
 
 
-def _result_text(message: ToolResultMessage) -> str:
+def _text_of_result(message: ToolResultMessage) -> str:
     return "\n".join(part.text for part in message.content if isinstance(part, Text))
 
 
@@ -119,7 +119,7 @@ class JobNotices(msgspec.Struct, frozen=True, kw_only=True):
             return False
         result = job.result
         message = CustomMessage(
-            custom_type=RESULT_MESSAGE_TYPE,
+            custom_type=JOB_RESULT_MESSAGE_TYPE,
             content=f"Background {job.id} ({job.title}) has ended: {job.state}.\n\n{result.text if result else ''}",
             details={"jobId": job.id, "title": job.title, "state": job.state, "toolCallId": job.call_id},
         )

@@ -11,7 +11,7 @@ from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.results import Card, TextBlock, ToolResult, text_result
 from tools.schema import make_arguments_schema
 
-_TAIL_LINES = 40
+_OUTPUT_TAIL_LINES = 40
 
 
 class JobsArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,12 +31,12 @@ def jobs_tool(table: JobTable) -> Tool:
         except UserError as problem:
             raise ToolError(str(problem)) from None
         if arguments.action == "wait":
-            await table.wait_for_agent(job.id, arguments.timeout)
+            await table.wait_in_agent_call(job.id, arguments.timeout)
         elif arguments.action == "kill":
             table.kill(job.id)
             await table.wait(job.id, 5)
         elif arguments.action in ("pin", "unpin"):
-            table.set_pinned(job.id, arguments.action == "pin")
+            table.set_job_pinned(job.id, arguments.action == "pin")
         return text_result(f"{describe_job(job)}\n{_job_output(job)}")
 
     return Tool(
@@ -66,7 +66,7 @@ def describe_job(job: BackgroundJob) -> str:
 def _job_output(job: BackgroundJob) -> str:
     if job.result is not None:
         return job.result.text
-    return "\n".join(job.tail().splitlines()[-_TAIL_LINES:]) or "(no output yet)"
+    return "\n".join(job.read_output_tail().splitlines()[-_OUTPUT_TAIL_LINES:]) or "(no output yet)"
 
 
 def _jobs_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     answer="servers",
 )
 async def get_mcp_servers(session: Session) -> Sequence[ServerView]:
-    return session.mcp.servers()
+    return session.mcp.server_views()
 
 
 @session_command("Reconnect to an MCP server and list everything it offers", answer="server")
 async def mcp_test(session: Session, name: str) -> ServerView:
-    return await session.mcp.test(name)
+    return await session.mcp.test_server(name)
 
 
 @session_command(
@@ -46,22 +46,22 @@ async def mcp_set(
     exposure: ToolExposure | None = None,
 ) -> ServerView:
     if enabled is not None:
-        session.mcp.set_enabled(name, enabled)
+        session.mcp.set_server_enabled(name, enabled)
     if exposure is not None:
         session.mcp.set_exposure(name, exposure)
-    return session.mcp.server(name)
+    return session.mcp.server_view(name)
 
 
 @session_command(
     "Disconnect an MCP server and forget its failures; it starts again when it is needed", answer="server"
 )
 async def mcp_restart(session: Session, name: str) -> ServerView:
-    return await session.mcp.restart(name)
+    return await session.mcp.restart_server(name)
 
 
 MCP_SUBCOMMANDS = ("list", "test", "enable", "disable", "restart", "login", "logout", "logs", "remove")
-_MAX_SHOWN_NAMES = 10
-_FAILURE_TIPS = (
+_MAX_SHOWN_TOOL_NAMES = 10
+_CONNECTION_FAILURE_TIPS = (
     (
         ("no such file", "not found", "enoent"),
         "Check that the program is installed and that its folder is in PATH.",
@@ -87,26 +87,26 @@ class ServerChanges:
     def __init__(self, servers: McpServers) -> None:
         self._servers = servers
 
-    def config(self, name: str) -> "ServerConfig":
+    def server_config(self, name: str) -> "ServerConfig":
         return self._managed_server(name).config
 
-    def enable(self, name: str, is_on: bool) -> str:
+    def set_server_enabled(self, name: str, is_on: bool) -> str:
         """Enables or disables an MCP server; returns a sentence about it."""
-        config = self.config(name)
-        self._servers.set_enabled(name, is_on)
+        config = self.server_config(name)
+        self._servers.set_server_enabled(name, is_on)
         word = "enabled" if is_on else "disabled"
         return f'Server "{config.name}" is {word}{self._write_setting(config, "enabled", is_on)}.'
 
     def set_exposure(self, name: str, exposure: "Exposure") -> str:
-        config = self.config(name)
+        config = self.server_config(name)
         self._servers.set_exposure(name, exposure)
         kept = self._write_setting(config, "exposure", exposure)
         return f'Tools of "{config.name}" are now {exposure}{kept}. This applies from the next prompt.'
 
-    def remove(self, name: str) -> str:
+    def remove_server(self, name: str) -> str:
         from app.mcp.server_config import name_in_file, remove_server  # noqa: PLC0415  (few change servers)
 
-        config = self.config(name)
+        config = self.server_config(name)
         there = name_in_file(config.file, config.name) if config.file is not None else None
         if config.file is None or there is None:
             raise UserError(
@@ -120,7 +120,7 @@ class ServerChanges:
         self._servers.reload_configuration()
         return f'Removed "{config.name}" from {config.file}.'
 
-    async def sign_in(self, name: str, ui: "SignInUi") -> str:
+    async def sign_in_to_server(self, name: str, ui: "SignInUi") -> str:
         """Signs the user in to an MCP server, then connects with the new credentials."""
         from app.mcp.server_connection import load_sdk  # noqa: PLC0415  (heavy)
 
@@ -133,11 +133,11 @@ class ServerChanges:
         from app.mcp.http_transport import sign_in_with_browser  # noqa: PLC0415  (behind the SDK)
 
         config = await self._resolve_config(life.config)
-        told = await sign_in_with_browser(config, self._token_store, ui, self._server_sources.proxy())
+        told = await sign_in_with_browser(config, self._token_store, ui, self._server_sources.proxy_url())
         await life.restart()
         return told
 
-    async def sign_out(self, name: str) -> str:
+    async def sign_out_of_server(self, name: str) -> str:
         life = self._managed_server(name)
         config = await self._resolve_config(life.config)
         found = self._token_store.remove_sign_in(config.name, config.url or "")
@@ -145,7 +145,7 @@ class ServerChanges:
         return f'Signed out of "{config.name}".' if found else f'You were not signed in to "{config.name}".'
 
     async def is_signed_in(self, name: str) -> bool:
-        config = self.config(name)
+        config = self.server_config(name)
         if config.url is None:
             return False
         try:
@@ -163,7 +163,7 @@ class ServerChanges:
         """Returns an MCP server's configuration with the values of its variables."""
         from app.mcp.server_config import ServerValueResolver  # noqa: PLC0415  (few sign in)
 
-        return await ServerValueResolver(self._server_sources.env).resolve(config)
+        return await ServerValueResolver(self._server_sources.environment).resolve(config)
 
     @property
     def _token_store(self) -> "TokenStore":
@@ -192,7 +192,7 @@ async def run_mcp_command(servers: McpServers, text: str, ui: "SignInUi | None" 
     verb, _, name = text.strip().partition(" ")
     name = name.strip()
     if verb in ("", "list"):
-        return list_servers(servers)
+        return servers_text(servers)
     if verb not in MCP_SUBCOMMANDS:
         raise UserError(
             f"Unknown command: /mcp {one_line(verb)[:40]}. Commands: {', '.join(MCP_SUBCOMMANDS)}"
@@ -203,36 +203,36 @@ async def run_mcp_command(servers: McpServers, text: str, ui: "SignInUi | None" 
         case "test":
             return await test_server(servers, name)
         case "enable" | "disable":
-            return servers.persistent_changes.enable(name, verb == "enable")
+            return servers.persistent_changes.set_server_enabled(name, verb == "enable")
         case "restart":
-            view = await servers.restart(name)
+            view = await servers.restart_server(name)
             return f'Server "{view.name}" was stopped; it starts again on next use.'
         case "login":
             if ui is None:
                 raise UserError(f"Signing in needs a terminal. Run: bayou mcp login {name}")
-            told = await servers.persistent_changes.sign_in(name, ui)
+            told = await servers.persistent_changes.sign_in_to_server(name, ui)
             return f"{told}\n{await test_server(servers, name)}"
         case "logout":
-            return await servers.persistent_changes.sign_out(name)
+            return await servers.persistent_changes.sign_out_of_server(name)
         case "remove":
-            return servers.persistent_changes.remove(name)
+            return servers.persistent_changes.remove_server(name)
         case _:
-            view = servers.server(name)
+            view = servers.server_view(name)
             said = "\n".join(view.stderr) or "The server has no log output yet."
             return f"{said}\n({view.log})" if view.log else said
 
 
-def list_servers(servers: McpServers) -> str:
+def servers_text(servers: McpServers) -> str:
     """Returns one line for each MCP server, and the errors in the configuration files."""
-    views = servers.servers()
-    if not views and not servers.problems:
+    views = servers.server_views()
+    if not views and not servers.configuration_problems:
         return (
             "No MCP servers are configured. In a terminal: bayou mcp add NAME -- COMMAND, or bayou "
             "mcp import PROGRAM"
         )
     wide = max((len(view.name) for view in views), default=0)
     lines = [server_line(view, wide) for view in views]
-    return "\n".join([*lines, *servers.problems])
+    return "\n".join([*lines, *servers.configuration_problems])
 
 
 def server_line(view: ServerView, wide: int = 0) -> str:
@@ -251,7 +251,7 @@ def offered_tools_text(view: ServerView) -> str:
 async def test_server(servers: McpServers, name: str) -> str:
     """Connects to an MCP server and returns a sentence about it. Raises `UserError` with the failure and advice."""
     try:
-        view = await servers.test(name)
+        view = await servers.test_server(name)
     except UserError as problem:
         text = str(problem)
         if text.startswith("Server "):
@@ -260,13 +260,13 @@ async def test_server(servers: McpServers, name: str) -> str:
     lines = [f'✓ Successfully connected to "{view.name}"']
     lines += [f"  {view.version}"] if view.version else []
     lines.append(f"  {offered_tools_text(view) or 'no tools'}")
-    if 0 < len(view.tools) <= _MAX_SHOWN_NAMES:
+    if 0 < len(view.tools) <= _MAX_SHOWN_TOOL_NAMES:
         lines.append(f"  {', '.join(one_line(without_invisible(tool.name)) for tool in view.tools)}")
     return "\n".join(lines)
 
 
 def connection_failure_text(name: str, why: str) -> str:
     text = why.lower()
-    tip = next((tip for words, tip in _FAILURE_TIPS if any(word in text for word in words)), "")
+    tip = next((tip for words, tip in _CONNECTION_FAILURE_TIPS if any(word in text for word in words)), "")
     told = f'Failed to connect to "{name}": {why.removeprefix(f"{name} is not available: ")}'
     return f"{told}\nTip: {tip.format(name=name)}" if tip else told

@@ -27,7 +27,7 @@ FIRST_PROMPT_TIMEOUT = 10.0
 MCP_TOOLS_OWNER = "mcp"
 
 
-def exposure_options(options: SessionOptions) -> ExposureSettings:
+def exposure_settings(options: SessionOptions) -> ExposureSettings:
     """Returns the settings that decide which MCP tools are declared to the model."""
     settings = options.effective_settings.settings.mcp
     return ExposureSettings(exposure=settings.exposure, direct_tokens=settings.direct_tokens)
@@ -70,17 +70,17 @@ class McpExposure:
         toolbox.add_unlisted_source(self._searchable_tools)
         toolbox.choose_tools(choice())
 
-    def follow_servers(self) -> None:
+    def watch_servers(self) -> None:
         """Keeps the prompt's section about MCP servers up to date until the exposure is decided."""
         if not self._registry.is_decided:
             self._set_prompt_sections(servers_section(self._registry))
 
-    async def before_prompt(self) -> None:
+    async def decide_before_prompt(self) -> None:
         """Decides with the first prompt which MCP tools are declared; the decision stays for the session."""
         hub = self._registry
         hub.connect_new_servers()
         if not hub.is_decided:
-            wishes = exposure_options(self._options)
+            wishes = exposure_settings(self._options)
             await hub.wait_for_first_contact(
                 FIRST_PROMPT_TIMEOUT, lambda life: configured_exposure(life.config, wishes) == "direct"
             )
@@ -108,7 +108,7 @@ class McpExposure:
         self._declared_tools = set(wanted)
 
     def _decide_exposures(self) -> None:
-        kept = stored_exposure(self._conversation)
+        kept = load_exposure(self._conversation)
         decided = self._registry.decide_exposures(None if self._ignores_stored else kept)
         self._ignores_stored = False
         self._set_prompt_sections(servers_section(self._registry))
@@ -119,10 +119,10 @@ class McpExposure:
     def _set_prompt_sections(self, servers_section: Mapping[str, str]) -> None:
         """Sets the prompt sections about MCP servers and the tools that come with them."""
         for name in self._section:
-            self._requests.add_section(name, None)
+            self._requests.set_section(name, None)
         self._section = servers_section
         for name, text in servers_section.items() if self._is_enabled() else ():
-            self._requests.add_section(name, text)
+            self._requests.set_section(name, text)
         self._toolbox.recompute_active_tools()
 
     def _searchable_tools(self) -> Mapping[str, Tool]:
@@ -135,7 +135,7 @@ class McpExposure:
         )
 
 
-def stored_exposure(conversation: Conversation) -> ExposureDecision | None:
+def load_exposure(conversation: Conversation) -> ExposureDecision | None:
     """Returns the last decision on MCP tools in the session's file, on any branch; None where it cannot be
     decoded."""
     for entry in reversed(conversation.log.entries):
@@ -154,8 +154,8 @@ def store_exposure(conversation: Conversation, decided: ExposureDecision) -> Ent
     return conversation.record_custom_entry(EXPOSURE_ENTRY_TYPE, msgspec.to_builtins(decided))
 
 
-SERVERS_SECTION = "mcp_servers"
-_SECTION_HEADING = "MCP servers whose tools are found with mcp_search and called with mcp_call:"
+MCP_SERVERS_SECTION = "mcp_servers"
+_SERVERS_SECTION_HEADING = "MCP servers whose tools are found with mcp_search and called with mcp_call:"
 
 
 def servers_section(hub: ServerRegistry) -> dict[str, str]:
@@ -163,12 +163,12 @@ def servers_section(hub: ServerRegistry) -> dict[str, str]:
     lines = [
         f"- {life.config.name}{f': {line}' if (line := server_summary(life)) else ''}"
         for life in hub.usable_servers
-        if hub.exposure_of(life) != "hidden" and needs_search(hub, life.config.name)
+        if hub.exposure_of(life) != "hidden" and is_search_needed(hub, life.config.name)
     ]
-    return {SERVERS_SECTION: "\n".join((_SECTION_HEADING, *lines))} if lines else {}
+    return {MCP_SERVERS_SECTION: "\n".join((_SERVERS_SECTION_HEADING, *lines))} if lines else {}
 
 
-def needs_search(hub: ServerRegistry, name: str) -> bool:
+def is_search_needed(hub: ServerRegistry, name: str) -> bool:
     """Whether an MCP server has something that only a search finds: tools, resources, or unknown contents."""
     life = hub.server(name)
     if life.manifest is None:

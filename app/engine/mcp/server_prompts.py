@@ -22,15 +22,17 @@ from app.values.mcp_servers import PromptView
 from app.values.user_errors import UserError
 from tools.text import escape_controls, show_invisible
 
-_PROMPT_PATTERN = re.compile(r"/(?P<server>[A-Za-z0-9_-]+):(?P<name>\S+)(?:\s+(?P<rest>.*))?\Z", re.DOTALL)
-_RESOURCE_PATTERN = re.compile(
+_PROMPT_COMMAND_PATTERN = re.compile(
+    r"/(?P<server>[A-Za-z0-9_-]+):(?P<name>\S+)(?:\s+(?P<rest>.*))?\Z", re.DOTALL
+)
+_RESOURCE_MENTION_PATTERN = re.compile(
     r"(?:(?<=\s)|\A)@(?P<server>[A-Za-z0-9_-]+):(?P<uri>[A-Za-z][A-Za-z0-9+.-]*:\S+)"
 )
 _NAMED_ARGUMENT_PATTERN = re.compile(r"([\w.-]+)=(.*)", re.DOTALL)
 _MAX_RESOURCE_CHARACTERS = 50_000
 """Maximum characters of one resource; the model can read on with `mcp_resource`."""
-_MAX_RESOURCES = 20
-_IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_MAX_ATTACHED_RESOURCES = 20
+_IMAGE_MIME_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 AskServerQuestion = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
@@ -49,7 +51,7 @@ class ServerPrompts:
         return await self._attach_resources(words)
 
     def _find_prompt(self, text: str) -> tuple[PromptView, str] | None:
-        found = _PROMPT_PATTERN.fullmatch(text.strip()) if text.startswith("/") else None
+        found = _PROMPT_COMMAND_PATTERN.fullmatch(text.strip()) if text.startswith("/") else None
         hub = self._servers.registry() if found is not None else None
         if found is None or hub is None:
             return None
@@ -60,10 +62,10 @@ class ServerPrompts:
         return None
 
     async def _expand_prompt(self, words: PromptInput, prompt: PromptView, text: str) -> PromptInput:
-        arguments = parse_arguments(prompt, text)
+        arguments = parse_prompt_arguments(prompt, text)
         missing = [name for name in prompt.required if not arguments.get(name)]
         if missing:
-            arguments |= await self._ask_missing(prompt, missing)
+            arguments |= await self._ask_missing_arguments(prompt, missing)
         hub = self._servers.registry()
         assert hub is not None
         answer = await hub.server(prompt.server).get_prompt(prompt.name, arguments)
@@ -74,7 +76,7 @@ class ServerPrompts:
             )
         return msgspec.structs.replace(words, text=text, images=(*words.images, *images))
 
-    async def _ask_missing(self, prompt: PromptView, missing: Sequence[str]) -> dict[str, str]:
+    async def _ask_missing_arguments(self, prompt: PromptView, missing: Sequence[str]) -> dict[str, str]:
         """Asks the user for the missing arguments of an MCP prompt."""
         command = f"/{prompt.server}:{prompt.name}"
         schema = {"properties": {name: {"type": "string"} for name in missing}, "required": list(missing)}
@@ -93,12 +95,12 @@ class ServerPrompts:
         known = {life.config.key: life for life in hub.usable_servers}
         wanted = {
             (server_key(found["server"]), found["uri"].rstrip(".,;)"))
-            for found in _RESOURCE_PATTERN.finditer(words.text)
+            for found in _RESOURCE_MENTION_PATTERN.finditer(words.text)
             if server_key(found["server"]) in known
         }
-        if len(wanted) > _MAX_RESOURCES:
+        if len(wanted) > _MAX_ATTACHED_RESOURCES:
             raise RequestRefused(
-                f"{len(wanted)} resources are too many for one prompt; at most {_MAX_RESOURCES} can be "
+                f"{len(wanted)} resources are too many for one prompt; at most {_MAX_ATTACHED_RESOURCES} can be "
                 "attached."
             )
         parts, images = [words.text], [*words.images]
@@ -115,7 +117,7 @@ class ServerPrompts:
         return msgspec.structs.replace(words, text="\n\n".join(parts), images=tuple(images))
 
 
-def parse_arguments(prompt: PromptView, text: str) -> dict[str, str]:
+def parse_prompt_arguments(prompt: PromptView, text: str) -> dict[str, str]:
     """Parses the arguments of an MCP prompt: `name=value` by name, other words in order, the last one taking the
     rest. Raises `UserError`."""
     try:
@@ -155,7 +157,7 @@ def prompt_from_messages(server: str, answer: Mapping[str, Any]) -> tuple[str, t
                 text = _clean_text(content.get("text"))
                 parts.append(text if role == "user" else f"(An earlier answer was:)\n{text}")
             case "image":
-                images.extend(_decoded_images(content.get("data"), content.get("mimeType")))
+                images.extend(_decode_images(content.get("data"), content.get("mimeType")))
             case "resource":
                 for text, image in _resource_contents([content.get("resource")]):
                     if image is not None:
@@ -182,15 +184,15 @@ def _resource_contents(listed: Any) -> Iterator[tuple[str, Image | None]]:
             )
             yield text[:_MAX_RESOURCE_CHARACTERS] + cut, None
             continue
-        images = list(_decoded_images(one.get("blob"), one.get("mimeType")))
+        images = list(_decode_images(one.get("blob"), one.get("mimeType")))
         if images:
             yield "", images[0]
         else:
             yield f"[{_clean_text(one.get('mimeType')) or 'bytes'}, which cannot be shown]", None
 
 
-def _decoded_images(data: Any, kind: Any) -> Iterator[Image]:
-    if kind in _IMAGE_TYPES and isinstance(data, str):
+def _decode_images(data: Any, kind: Any) -> Iterator[Image]:
+    if kind in _IMAGE_MIME_TYPES and isinstance(data, str):
         try:
             base64.b64decode(data, validate=True)
         except (binascii.Error, ValueError):
@@ -214,7 +216,7 @@ class ServerQuestions:
         self._event_bus = event_bus
         self._reported: set[str] = set()
 
-    async def ask(self, server: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def ask_user(self, server: str, params: dict[str, Any]) -> dict[str, Any]:
         """Asks the user a question of an MCP server and returns the result of `elicitation/create`."""
         form = elicitation_form(server, params)
         if not self._forms.can_ask and server not in self._reported:
@@ -223,7 +225,7 @@ class ServerQuestions:
                 f"The MCP server {server} asked a question that only the user can answer; it was declined "
                 f"automatically."
             )
-        reply = await self._forms.ask(form)
+        reply = await self._forms.ask_form(form)
         if reply.action != "accept" or form.url:
             return {"action": reply.action}
         return {"action": "accept", "content": dict(reply.content)}

@@ -44,10 +44,10 @@ MakeRemoteTransport = Callable[["ServerConfig", "ServerLog"], Callable[[], "Tran
 AnswerElicitation = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
-class ProjectServer(msgspec.Struct, frozen=True, kw_only=True):
+class AddedServer(msgspec.Struct, frozen=True, kw_only=True):
     """An MCP server that no file defines: an extension or the client added it."""
 
-    entry: Mapping[str, Any]
+    configuration: Mapping[str, Any]
     origin: Literal["extension", "client"] = "extension"
     """`client`: the editor that uses bayou."""
 
@@ -58,13 +58,13 @@ class ServerSources(msgspec.Struct, frozen=True, kw_only=True):
     paths: Paths
     config_files: Callable[[], Sequence[Path]]
     """The files that may configure servers."""
-    find_servers: Callable[[Mapping[str, ProjectServer]], "ConfiguredServers"]
+    find_servers: Callable[[Mapping[str, AddedServer]], "ConfiguredServers"]
     """Finds the servers of the files and those added by extensions or the client."""
     tool_choice: Callable[[], ToolChoice] = ToolChoice
     """The tools chosen by command line and settings."""
-    env: Mapping[str, str] = os.environ
-    remote: MakeRemoteTransport | None = None
-    proxy: Callable[[], str | None] = lambda: None
+    environment: Mapping[str, str] = os.environ
+    make_remote_transport: MakeRemoteTransport | None = None
+    proxy_url: Callable[[], str | None] = lambda: None
 
 
 class McpServers:
@@ -90,7 +90,7 @@ class McpServers:
         self._questions: ServerQuestions | None = None
         self._registry: ServerRegistry | None = None
         self._exposure: McpExposure | None = None
-        self._added_servers: dict[str, ProjectServer] = {}
+        self._added_servers: dict[str, AddedServer] = {}
         self._user_choices: dict[str, dict[str, Any]] = {}
         """The user's choices for servers in this session."""
         self._is_stale = False
@@ -105,12 +105,12 @@ class McpServers:
         """Whether a prompt has to check for servers, because files or extensions may name some."""
 
     @property
-    def is_on(self) -> bool:
+    def are_servers_enabled(self) -> bool:
         return self._places is not None and self._options.effective_settings.settings.mcp.enabled
 
     def registry(self) -> "ServerRegistry | None":
         """Returns the registry of MCP servers, reading the files the first time; None where there are no servers."""
-        if not self.is_on:
+        if not self.are_servers_enabled:
             return None
         places = self._places
         if (
@@ -132,7 +132,7 @@ class McpServers:
 
     # Beginning
 
-    def connect_new(self) -> None:
+    def connect_new_servers(self) -> None:
         """Connects new MCP servers, after the first paint or with the first prompt."""
         hub = self.registry()
         if hub is not None:
@@ -141,7 +141,7 @@ class McpServers:
     async def before_prompt(self) -> None:
         """Decides with the first prompt how MCP servers are exposed to the model."""
         if self.registry() is not None and self._exposure is not None:
-            await self._exposure.before_prompt()
+            await self._exposure.decide_before_prompt()
         elif self._exposure is not None:
             self._exposure.update_toolbox()
 
@@ -165,22 +165,22 @@ class McpServers:
         self.may_have_servers = self.may_have_servers or _has_config_file(self._places)
         self.registry()
 
-    def resume(self) -> None:
+    def adopt_stored_exposure(self) -> None:
         """Takes over the stored decision on MCP tools of another session."""
         if self._registry is not None and self._registry.is_decided:
             self._registry.reset_decision()
 
     def _make_registry(self, places: ServerSources) -> None:
-        from app.engine.mcp.mcp_exposure import McpExposure, exposure_options  # noqa: PLC0415  (most sessions have no servers)
+        from app.engine.mcp.mcp_exposure import McpExposure, exposure_settings  # noqa: PLC0415  (most sessions have no servers)
         from app.mcp.server_registry import ServerRegistry  # noqa: PLC0415  (as above)
 
         hub = self._registry = ServerRegistry(
-            self._server_context(places), lambda: exposure_options(self._options), self._on_server_change
+            self._server_context(places), lambda: exposure_settings(self._options), self._on_server_change
         )
         self.may_have_servers, self.files = True, WatchedFiles()
         self._exposure = McpExposure(
             hub,
-            is_on=lambda: self.is_on,
+            is_on=lambda: self.are_servers_enabled,
             choice=places.tool_choice,
             conversation=self._core.conversation,
             toolbox=self._core.toolbox,
@@ -189,7 +189,7 @@ class McpServers:
             options=self._options,
         )
         self._configure_registry(hub)
-        self._exposure.follow_servers()
+        self._exposure.watch_servers()
 
     def _server_context(self, places: ServerSources) -> Any:
         from app.mcp.server_context import ServerContext  # noqa: PLC0415  (as above)
@@ -198,14 +198,14 @@ class McpServers:
         def environment() -> Mapping[str, str]:
             from app.mcp.stdio_process import server_variables  # noqa: PLC0415  (with the first contact)
 
-            return server_variables(places.env)
+            return server_variables(places.environment)
 
         async def resolved(config: "ServerConfig") -> "ServerConfig":
             """Resolves the server's variables each time, because the output of a command (a token) may expire."""
             from app.mcp.server_config import ServerValueResolver, secret_values  # noqa: PLC0415  (as above)
             from tools.masking.known_values import KnownSecret  # noqa: PLC0415  (as above)
 
-            found = await ServerValueResolver(places.env).resolve(config)
+            found = await ServerValueResolver(places.environment).resolve(config)
             known = (
                 KnownSecret(f"{config.name}-{name}", value) for name, value in secret_values(found) if value
             )
@@ -223,7 +223,7 @@ class McpServers:
             added_folders=lambda: self._core.workspace.added.paths,
             environment=environment,
             resolve_config=resolved,
-            remote_transport=places.remote,
+            remote_transport=places.make_remote_transport,
             sandbox_for=self.sandbox_for_server,
             watch_sandbox=watch,
             elicit=self._elicit,
@@ -238,7 +238,7 @@ class McpServers:
             from app.engine.mcp.server_prompts import ServerQuestions  # noqa: PLC0415  (few servers ask anything)
 
             self._questions = ServerQuestions(self._forms, self._event_bus)
-        return await self._questions.ask(server, params)
+        return await self._questions.ask_user(server, params)
 
     async def sandbox_for_server(self, config: "ServerConfig") -> "Box | None":
         """Returns the sandbox that an MCP server runs in."""
@@ -275,28 +275,28 @@ class McpServers:
     # For people
 
     @property
-    def problems(self) -> tuple[str, ...]:
+    def configuration_problems(self) -> tuple[str, ...]:
         """The errors in the configuration of MCP servers when it was last read."""
         self.registry()
         return self._problems
 
-    def servers(self) -> tuple[ServerView, ...]:
+    def server_views(self) -> tuple[ServerView, ...]:
         hub = self.registry()
         return tuple(map(hub.server_view, hub.servers)) if hub is not None else ()
 
-    def server(self, name: str) -> ServerView:
+    def server_view(self, name: str) -> ServerView:
         return self.registry_for(name).server_view(self._managed_server(name))
 
-    async def test(self, name: str) -> ServerView:
+    async def test_server(self, name: str) -> ServerView:
         """Reconnects to an MCP server and requests everything that it offers."""
         return await self.registry_for(name).test_server(name)
 
-    async def restart(self, name: str) -> ServerView:
+    async def restart_server(self, name: str) -> ServerView:
         """Disconnects an MCP server and forgets its failures; it is connected again when needed."""
         await self._managed_server(name).restart()
-        return self.server(name)
+        return self.server_view(name)
 
-    def set_enabled(self, name: str, is_on: bool) -> None:
+    def set_server_enabled(self, name: str, is_on: bool) -> None:
         """Enables or disables an MCP server for this session."""
         hub = self._override_setting(name, enabled=is_on)
         if is_on:
@@ -321,12 +321,12 @@ class McpServers:
 
         return ServerChanges(self)
 
-    def prompts(self) -> tuple[PromptView, ...]:
+    def known_prompts(self) -> tuple[PromptView, ...]:
         """Returns the known prompts of MCP servers without contacting servers."""
         hub = self.registry()
         return hub.prompt_views() if hub is not None else ()
 
-    def commands(self) -> list[dict[str, Any]]:
+    def prompt_commands(self) -> list[dict[str, Any]]:
         """Returns the prompts of MCP servers as `/server:name` commands, in the form of `get_commands`."""
         return [
             {
@@ -340,10 +340,10 @@ class McpServers:
                     "origin": "top-level",
                 },
             }
-            for prompt in self.prompts()
+            for prompt in self.known_prompts()
         ]
 
-    def resources(self) -> tuple[tuple[str, str, str], ...]:
+    def known_resources(self) -> tuple[tuple[str, str, str], ...]:
         """Returns server, URI and name of the known MCP resources."""
         hub = self.registry()
         if hub is None:
@@ -363,7 +363,7 @@ class McpServers:
         """Reads a resource of an MCP server and returns the answer in wire form."""
         return await self._managed_server(server).read_resource(uri)
 
-    async def complete(
+    async def complete_argument(
         self, server: str, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str]
     ) -> dict[str, Any]:
         """Requests completions from an MCP server and returns the answer in wire form."""
@@ -372,7 +372,7 @@ class McpServers:
     def _managed_server(self, name: str) -> "ManagedServer":
         return self.registry_for(name).server(name)
 
-    def set_server(
+    def set_added_server(
         self,
         name: str,
         entry: Mapping[str, Any] | None,
@@ -382,14 +382,14 @@ class McpServers:
         if entry is None:
             self._added_servers.pop(name, None)
         else:
-            self._added_servers[name] = ProjectServer(entry=entry, origin=origin)
+            self._added_servers[name] = AddedServer(configuration=entry, origin=origin)
             self.may_have_servers = True
         self._is_stale = True
 
     def _on_server_change(self) -> None:
         if self._exposure is None:
             return
-        self._exposure.follow_servers()
+        self._exposure.watch_servers()
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:

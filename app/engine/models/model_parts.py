@@ -1,7 +1,7 @@
 """Builds a session's parts for its model."""
 
 from app.engine.core.session_core import SessionCore
-from app.engine.models.model_requests import BuildSections, ModelRequests
+from app.engine.models.model_requests import BuildPromptSections, ModelRequests
 from app.engine.models.model_selection import ModelSelection
 from app.engine.models.prompt_cache import PromptCache
 from app.engine.models.provider_search import ProviderSearch
@@ -14,7 +14,11 @@ class ModelParts:
     """The choice of the model, its requests, side questions, and searches by its provider."""
 
     def __init__(
-        self, core: SessionCore, registry: AdapterRegistry, sections: BuildSections, masking: SessionMask
+        self,
+        core: SessionCore,
+        registry: AdapterRegistry,
+        sections: BuildPromptSections,
+        masking: SessionMask,
     ) -> None:
         self.cache = PromptCache(core.usage_totals, core.choice, core.event_bus.publish_now)
         self.selection = ModelSelection(core.choice, core.conversation, core.event_bus, self.cache)

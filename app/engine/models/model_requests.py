@@ -49,15 +49,15 @@ from app.values.prefix_view import PrefixView
 from app.values.wire import new_id, now_ms, to_wire
 from tools.base import Tool
 
-BuildSections = Callable[[Mapping[str, Tool]], Mapping[str, str]]
+BuildPromptSections = Callable[[Mapping[str, Tool]], Mapping[str, str]]
 """Builds the sections of the system prompt from files and settings, for these tools."""
 
 
 class RequestHead(msgspec.Struct, frozen=True, kw_only=True):
     """The system prompt and the tools of a request as raw JSON."""
 
-    prompt: msgspec.Raw
-    tools: msgspec.Raw
+    encoded_prompt: msgspec.Raw
+    encoded_tools: msgspec.Raw
 
 
 class RequestHeadCache:
@@ -79,8 +79,8 @@ class RequestHeadCache:
 def _encode_head(sections: Mapping[str, str], tools: Sequence[Tool]) -> RequestHead:
     told = tool_declarations({tool.name: tool for tool in tools})
     return RequestHead(
-        prompt=msgspec.Raw(encode_json(join_prompt_sections(sections))),
-        tools=msgspec.Raw(encode_json(to_wire(told))),
+        encoded_prompt=msgspec.Raw(encode_json(join_prompt_sections(sections))),
+        encoded_tools=msgspec.Raw(encode_json(to_wire(told))),
     )
 
 
@@ -94,7 +94,7 @@ class ModelRequests:
         conversation: Conversation,
         choice: ModelChoice,
         toolbox: Toolbox,
-        sections: BuildSections,
+        sections: BuildPromptSections,
         options: SessionOptions,
         hooks: Hooks,
         masking: SessionMask,
@@ -127,7 +127,7 @@ class ModelRequests:
 
     # Prompt and tools
 
-    def sections(self) -> dict[str, str]:
+    def prompt_sections(self) -> dict[str, str]:
         """Returns the current sections of the system prompt."""
         return self._masked_sections(self._toolbox.active_tools())
 
@@ -145,10 +145,10 @@ class ModelRequests:
             self._masked_sections(tools), self._toolbox.active_declarations()
         )
         if update is not None and was_declared:
-            self._cache.warn_if_dropped("prompt")
+            self._cache.warn_if_cache_lost("prompt")
         return update
 
-    def add_section(self, name: str, text: str | None) -> None:
+    def set_section(self, name: str, text: str | None) -> None:
         """Sets a section of the system prompt; None removes it."""
         if text is None:
             self._added_sections.pop(name, None)
@@ -173,7 +173,7 @@ class ModelRequests:
             self._event_bus.publish_now(Notice(level="warning", text=problem))
         return self._choice.require_model()
 
-    async def ask(self, abort: Abort) -> AssistantStream:
+    async def request_answer(self, abort: Abort) -> AssistantStream:
         """Sends the conversation to the chosen model and returns the answer's stream. A failure is an answer, too."""
         model = self._current_model()
         try:
@@ -182,7 +182,7 @@ class ModelRequests:
                     await self.budget.rate_limit.wait_for_pause_end(model.provider)
             self.budget.check_limits(is_turn=True)
             with abort.cancel_when_set():
-                self.stream = self.budget.count_usage(await self._send_recorded(model))
+                self.stream = self.budget.count_usage(await self._send_conversation(model))
         except LimitReached as problem:
             self.stream = failed_stream(model, str(problem))
         except Aborted:
@@ -191,7 +191,7 @@ class ModelRequests:
             self.stream = failed_stream(model, f"The request could not be made: {describe_error(problem)}")
         return self.stream
 
-    async def _send_recorded(self, model: Model) -> AssistantStream:
+    async def _send_conversation(self, model: Model) -> AssistantStream:
         credential, failure = await self._find_credential(model.provider)
         context, message_ids, stretch = await self._build_context()
         request_id, reply_id = f"req_{uuid.uuid4().hex[:12]}", new_id()
@@ -244,7 +244,7 @@ class ModelRequests:
         prompt, tools = declared.sent_prompt_and_tools()
         return await self._hooks.change_request(
             RequestContext(
-                system_prompt=prompt if declared.sections else join_prompt_sections(self.sections()),
+                system_prompt=prompt if declared.sections else join_prompt_sections(self.prompt_sections()),
                 messages=await self._hooks.change_messages(messages),
                 tools=tools,
             )
@@ -325,10 +325,10 @@ class ModelRequests:
             on_request_headers=self._hooks.change_request_headers,
             on_response_headers=on_response,
             on_raw_event=self._hooks.stream_listener(model),
-            on_flow_state_changed=self._on_state,
+            on_flow_state_changed=self._on_connection_state,
         )
 
-    def _on_state(self, state: str, seconds: float) -> None:
+    def _on_connection_state(self, state: str, seconds: float) -> None:
         self._event_bus.publish_now(ProviderWaiting(state=state, seconds=seconds))
 
     # Its delivery

@@ -21,7 +21,7 @@ class ModelSelection(msgspec.Struct, eq=False):
     model_choice: ModelChoice
     conversation: Conversation
     event_bus: EventBus
-    cache: PromptCache
+    prompt_cache: PromptCache
     _cached_level: tuple[str | None, str | None] = (None, None)
     """The leaf at the last check, and the thinking level named on its path."""
 
@@ -29,7 +29,7 @@ class ModelSelection(msgspec.Struct, eq=False):
         self.conversation.record_model_change(model.provider, model.id)
         level_changed = self.model_choice.set_model(model)
         await self.event_bus.publish(ModelChanged(model=model, source=source))
-        self.cache.warn_if_dropped("model")
+        self.prompt_cache.warn_if_cache_lost("model")
         if level_changed:
             await self._record_thinking()
 
@@ -60,7 +60,7 @@ class ModelSelection(msgspec.Struct, eq=False):
         self._cached_level = log.leaf_id, level
         return level
 
-    async def cycle(self, step: int = 1) -> Model | None:
+    async def cycle_model(self, step: int = 1) -> Model | None:
         model = self.model_choice.next_model(step)
         if model is not None:
             await self.use_model(model, "cycle")
@@ -71,7 +71,7 @@ class ModelSelection(msgspec.Struct, eq=False):
         if self.model_choice.set_thinking_level(level):
             await self._record_thinking()
 
-    async def cycle_thinking(self) -> ThinkingLevel | None:
+    async def cycle_thinking_level(self) -> ThinkingLevel | None:
         level = self.model_choice.next_thinking_level()
         if level is not None:
             await self.use_thinking_level(level)
@@ -80,4 +80,4 @@ class ModelSelection(msgspec.Struct, eq=False):
     async def _record_thinking(self) -> None:
         self.conversation.record_thinking_level(self.model_choice.thinking)
         await self.event_bus.publish(ThinkingLevelChanged(level=self.model_choice.thinking))
-        self.cache.warn_if_dropped("thinking")
+        self.prompt_cache.warn_if_cache_lost("thinking")

@@ -34,16 +34,16 @@ class PromptCache:
         self._warned_usage: Usage | None = None
         """The usage of the answer for which the last warning was shown."""
 
-    def warn_if_dropped(self, action: CacheDroppingAction) -> None:
+    def warn_if_cache_lost(self, action: CacheDroppingAction) -> None:
         usage, model = self._account.session_counts.last_usage, self._choice.model
-        if model is None or usage is self._warned_usage or not used_cache(usage):
+        if model is None or usage is self._warned_usage or not has_used_prompt_cache(usage):
             return
         self._warned_usage = usage
         told = resend_cost_text(model, self._account.context_tokens)
         self._publish_now(Notice(level="info", text=f"{_ACTION_TEXTS[action]}: {told}"))
 
 
-def used_cache(usage: Usage | None) -> bool:
+def has_used_prompt_cache(usage: Usage | None) -> bool:
     return usage is not None and usage.cache_read + usage.cache_write >= _MIN_CACHED_TOKENS
 
 

@@ -25,13 +25,13 @@ class SystemPromptOptions(msgspec.Struct, frozen=True, kw_only=True):
     is_trusted: bool = False
     system_prompt: str | None = None
     appended_texts: tuple[str, ...] = ()
-    use_context_files: bool = True
-    use_skills: bool = True
+    should_use_context_files: bool = True
+    should_use_skills: bool = True
     skill_folders: tuple[Path, ...] = ()
-    """Skills named by the user, which count even without `use_skills`."""
+    """Skills named by the user, which count even without `should_use_skills`."""
     extension_skill_folders: tuple[Path, ...] = ()
     """Skill folders of settings, packages and extensions."""
-    command_line_skill_folders: tuple[Path, ...] = ()
+    builtin_skill_folders: tuple[Path, ...] = ()
     """bayou's built-in skills, which all others of the same name override."""
     docs_dir: str = ""
 
@@ -51,19 +51,19 @@ class SystemPromptSource:
         self._cached_sections: tuple[object, dict[str, str]] | None = None
         self._read_count = 0
         """The number of reads; sections that another thread computed before the last read are not reused."""
-        self.reload()
+        self.reload_files()
 
-    def reload(self) -> None:
+    def reload_files(self) -> None:
         """Reads context files, skills and prompt files from disk."""
         choice = self.choice
-        if choice.use_context_files:
+        if choice.should_use_context_files:
             self.context_files = find_context_files(self.paths, is_trusted=choice.is_trusted)
         self.skills = find_skills(
             self.paths,
             is_trusted=choice.is_trusted,
-            more=(*choice.extension_skill_folders, *choice.skill_folders, *choice.command_line_skill_folders),
+            more=(*choice.extension_skill_folders, *choice.skill_folders, *choice.builtin_skill_folders),
         )
-        if not choice.use_skills:
+        if not choice.should_use_skills:
             named = tuple(
                 skill for skill in self.skills.skills if _is_skill_below(skill, choice.skill_folders)
             )
@@ -72,7 +72,7 @@ class SystemPromptSource:
         self._read_count += 1
 
     @property
-    def problems(self) -> tuple[str, ...]:
+    def file_problems(self) -> tuple[str, ...]:
         return (*self.context_files.problems, *self.skills.problems, *self._prompt_files.problems)
 
     def __call__(self, tools: Mapping[str, Tool]) -> Mapping[str, str]:

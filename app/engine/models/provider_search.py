@@ -11,7 +11,7 @@ from app.engine.core.conversation import Conversation
 from app.engine.core.event_bus import EventBus
 from app.engine.core.model_choice import ModelChoice
 from app.engine.models.model_requests import ModelRequests
-from app.engine.models.side_question import record_cost
+from app.engine.models.side_question import record_answer_usage
 from app.providers.models.known_providers import KNOWN_PROVIDERS
 from app.providers.web_search import can_search_web, number_citations
 from app.web.search_results import FoundPage, SearchResults
@@ -63,7 +63,7 @@ class ProviderSearch(msgspec.Struct, frozen=True):
             answer = await stream.final_message()
         finally:
             stream.cancel_response()
-        await record_cost(answer, "search", self.conversation, self.event_bus)
+        await record_answer_usage(answer, "search", self.conversation, self.event_bus)
         findings = stream.draft.web_findings
         told = number_citations(answer.text, findings)
         if answer.stop_reason in ("error", "aborted") or not (told.text or told.sources):

@@ -18,7 +18,7 @@ from app.values.messages import AssistantMessage, Message, ToolResultMessage, us
 from app.values.stream import TextDelta
 from app.values.user_errors import UserError
 
-_QUESTION_TEMPLATE = (
+_SIDE_QUESTION_TEMPLATE = (
     "A side question; the work continues afterwards as if it had not been asked. Answer from what you "
     "already know, in a few sentences, without calling tools.\n\n"
 )
@@ -44,16 +44,18 @@ class SideQuestions(msgspec.Struct, frozen=True):
     masking: SessionMask
     event_bus: EventBus
 
-    async def ask(self, question: str, on_text: Callable[[str], None] = lambda text: None) -> str:
+    async def ask_side_question(
+        self, question: str, on_text: Callable[[str], None] = lambda text: None
+    ) -> str:
         """Asks a side question and returns the whole answer; `on_text` gets it as it arrives. Cancelling stops it."""
         if not question.strip():
             raise NoAnswer("There is no question. Type it after the command, as in /btw QUESTION.")
-        return await self._request_answer(_QUESTION_TEMPLATE + question, on_text)
+        return await self._request_answer(_SIDE_QUESTION_TEMPLATE + question, on_text)
 
     async def _request_answer(self, words: str, on_text: Callable[[str], None]) -> str:
         told = user_message(await self.masking.mask_text(words, "your question"))
         stream = await self.requests.request_unrecorded(
-            [*without_open_calls(self.conversation.messages_without_system), told]
+            [*omit_open_calls(self.conversation.messages_without_system), told]
         )
         try:
             async for event in stream:
@@ -63,7 +65,7 @@ class SideQuestions(msgspec.Struct, frozen=True):
         finally:
             stream.cancel_response()
         if self.conversation.log.is_on_disk:
-            await record_cost(answer, "beside", self.conversation, self.event_bus)
+            await record_answer_usage(answer, "beside", self.conversation, self.event_bus)
         if answer.stop_reason == "error":
             raise NoAnswer(answer.error_message or "The question could not be asked.")
         if not answer.text.strip():
@@ -84,7 +86,7 @@ class SideQuestions(msgspec.Struct, frozen=True):
         return await self._request_answer(_HANDOFF_TEMPLATE.format(goal=goal.strip()), on_text)
 
 
-async def record_cost(
+async def record_answer_usage(
     answer: AssistantMessage, kind: str, conversation: Conversation, event_bus: EventBus
 ) -> None:
     """Records the usage of an answer of the model that is no message of the session."""
@@ -100,7 +102,7 @@ async def record_cost(
     await event_bus.publish(EntryAppended(entry=stored))
 
 
-def without_open_calls(messages: Sequence[Message]) -> Sequence[Message]:
+def omit_open_calls(messages: Sequence[Message]) -> Sequence[Message]:
     """Returns the messages up to the last one before tool calls without results."""
     for at in range(len(messages) - 1, -1, -1):
         message = messages[at]

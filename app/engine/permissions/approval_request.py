@@ -10,7 +10,7 @@ from app.engine.core.toolbox import Toolbox
 from app.engine.permissions.permission_context import PermissionContext
 from app.engine.permissions.sandbox_exceptions import rules_for_refused_places
 from app.engine.permissions.session_rules import SessionRules
-from app.engine.permissions.verdict_log import MAX_TEXT, VerdictLog
+from app.engine.permissions.verdict_log import MAX_VERDICT_TEXT_CHARS, VerdictLog
 from app.permits.command_place import CommandPlace
 from app.permits.permission_decisions import (
     CallDecision,
@@ -52,7 +52,7 @@ class ApprovalRequests:
         self._questions: list[tuple[str, CallPart]] = []
         """The questions asked so far: the tool's name in rules, and the part of the call."""
 
-    def request_for(
+    def build_request(
         self,
         call: ToolCall,
         arguments: dict[str, Any],
@@ -62,14 +62,14 @@ class ApprovalRequests:
     ) -> Approval:
         """Returns the approval request for a tool call. `rule_name`: the tool's name in rules."""
         answer = decision.decisive_part
-        texts = () if decision.needs_typed_word else self._rules_for(rule_name, decision, place)
+        texts = () if decision.needs_typed_word else self._offered_rules(rule_name, decision, place)
         number, of = self._position_and_total(call)
         return Approval(
             tool_call_id=call.id,
             tool_name=call.name,
             arguments=arguments,
             parts=tuple(
-                JudgedPart(text=part.text[:MAX_TEXT], letter=part.risk, why=part.why)
+                JudgedPart(text=part.text[:MAX_VERDICT_TEXT_CHARS], letter=part.risk, why=part.why)
                 for part in decision.verdict.parts
             ),
             letter=decision.verdict.risk,
@@ -86,7 +86,7 @@ class ApprovalRequests:
             of=of,
         )
 
-    def _rules_for(self, tool: str, decision: CallDecision, place: CommandPlace) -> tuple[str, ...]:
+    def _offered_rules(self, tool: str, decision: CallDecision, place: CommandPlace) -> tuple[str, ...]:
         """Returns the rules that would allow this tool call without a question."""
         asked = [answer for answer in decision.part_decisions if answer.outcome == "ask"]
         if len(asked) != 1:
@@ -96,7 +96,7 @@ class ApprovalRequests:
         if asks_to_leave_sandbox(decision):
             return rules_for_refused_places(self._conversation.messages, self._permission_context.home)
         found: list[str] = []
-        policy = self._rules.policy()
+        policy = self._rules.permission_policy()
         for text in suggested_rules(asked[0].part, tool, place):
             rule = parse_rule(text, "allow", "session")
             if isinstance(rule, RuleProblem):

@@ -23,7 +23,7 @@ class ApprovedDefinitions:
         self._digests: dict[str, str] | None = None
         self._lock = threading.Lock()
 
-    def with_definition_checked(self, reading: ParsedCall, decision: CallDecision) -> CallDecision:
+    def check_definition(self, reading: ParsedCall, decision: CallDecision) -> CallDecision:
         """Returns the decision on a call without its allow rule if the MCP tool's definition has changed; modes
         allow any definition."""
         if (
@@ -32,7 +32,7 @@ class ApprovedDefinitions:
             or not self._has_changed(reading.tool)
         ):
             return decision
-        return _without_rule(decision)
+        return _remove_allow_rule(decision)
 
     def store_definition(self, reading: ParsedCall, decision: CallDecision | None = None) -> None:
         """Stores the definition of an MCP tool that the user or a rule allowed."""
@@ -76,7 +76,7 @@ class ApprovedDefinitions:
             return self._digests
 
 
-def _without_rule(decision: CallDecision) -> CallDecision:
+def _remove_allow_rule(decision: CallDecision) -> CallDecision:
     """Returns the decision on a call without the rule that allowed it; the question to the user says why."""
     why = "its server changed this tool's description since it was allowed"
     return msgspec.structs.replace(

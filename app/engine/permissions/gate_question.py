@@ -15,7 +15,7 @@ PROGRAM_ANSWER_TIMEOUT = 600.0
 UNKNOWN_PROGRAM_TIMEOUT = 60.0
 """Seconds for a program that has never answered or announced that it will."""
 ONCE, DENY = "Allow once", "Deny"
-_SCOPE_PREFIXES: dict[RuleScope, str] = {
+_RULE_SCOPE_PREFIXES: dict[RuleScope, str] = {
     "session": "Always in this session: ",
     "project": "Always in this project: ",
 }
@@ -26,21 +26,23 @@ class GateQuestions:
 
     def __init__(self, standing: PermissionContext, options: SessionOptions, event_bus: EventBus) -> None:
         self._permission_context = standing
-        self._shared = standing.shared
+        self._shared = standing.shared_permissions
         self._options = options
         self._event_bus = event_bus
 
     @property
-    def refuses_questions(self) -> bool:
+    def are_questions_refused(self) -> bool:
         """Whether the client program refuses all approval questions, so that such calls are denied."""
         return self._permission_context.approver == "program" and self._shared.client_policy == "deny"
 
-    async def ask(self, title: str, approval: Approval) -> ApprovalReply | None:
+    async def ask_approval(self, title: str, approval: Approval) -> ApprovalReply | None:
         """Asks for approval of a tool call; None: there was no answer."""
         needs_typed_word = approval.confirmation_word is not None
         options = (DENY, ONCE) if needs_typed_word else (ONCE, DENY)
         if not needs_typed_word:
-            options += tuple(word + rule.text for word in _SCOPE_PREFIXES.values() for rule in approval.rules)
+            options += tuple(
+                word + rule.text for word in _RULE_SCOPE_PREFIXES.values() for rule in approval.rules
+            )
         try:
             said = await self._ask_question("select", title, approval, options=options)
             if needs_typed_word and said == ONCE:
@@ -78,7 +80,7 @@ def _parse_reply(said: Any, approval: Approval) -> ApprovalReply:
         return ApprovalReply(is_allowed=isinstance(said, str) and said.strip() == approval.confirmation_word)
     if said == ONCE:
         return ApprovalReply(is_allowed=True)
-    for keeps, word in _SCOPE_PREFIXES.items():
+    for keeps, word in _RULE_SCOPE_PREFIXES.items():
         text = said.removeprefix(word) if isinstance(said, str) and said.startswith(word) else None
         if text is not None and any(rule.text == text for rule in approval.rules):
             return ApprovalReply(is_allowed=True, rule=text, rule_scope=keeps)

@@ -60,7 +60,7 @@ class CallJudge(msgspec.Struct, frozen=True):
         place, decision, rules, mode = self.judge_effects(
             reading.tool.name, reading.effects, arguments=reading.plain_arguments, claim=reading.tool.claim
         )
-        decision = self.definitions.with_definition_checked(reading, decision)
+        decision = self.definitions.check_definition(reading, decision)
         return JudgedCall(
             command_place=place,
             decision=decision,

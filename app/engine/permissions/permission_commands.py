@@ -27,7 +27,7 @@ async def set_plan_mode(session: Session, is_on: bool = True) -> None:
     "`ask`: it does. `deny`: deny at once what needs approval.",
 )
 async def set_approvals(session: Session, answers: Literal["ask", "deny"]) -> None:
-    session.permissions.permission_context.shared.set_client_policy(answers)
+    session.permissions.permission_context.shared_permissions.set_client_policy(answers)
 
 
 @session_command(
@@ -36,7 +36,7 @@ async def set_approvals(session: Session, answers: Literal["ask", "deny"]) -> No
     answer="folders",
 )
 async def add_folder(session: Session, path: str) -> Sequence[str]:
-    session.folders.add(require_text_for_os(path, "path"))
+    session.folders.add_folder(require_text_for_os(path, "path"))
     return [str(folder) for folder in session.folders.all_folders]
 
 
@@ -44,16 +44,16 @@ async def add_folder(session: Session, path: str) -> Sequence[str]:
     "Remove an added folder from the workspace", "Responds with the remaining folders.", answer="folders"
 )
 async def remove_folder(session: Session, path: str) -> Sequence[str]:
-    session.folders.remove(require_text_for_os(path, "path"))
+    session.folders.remove_folder(require_text_for_os(path, "path"))
     return [str(folder) for folder in session.folders.all_folders]
 
 
 @session_command("Permission mode, rules and recent decisions")
 async def get_permissions(session: Session) -> response_data.Permissions:
-    now = session.permissions.view()
+    now = session.permissions.gate_state()
     return {
         "mode": now.mode,
-        "hasBox": now.has_box,
+        "hasBox": now.has_sandbox,
         "rules": [
             {"deed": rule.action, "text": rule.text, "origin": rule.origin} for rule in now.rules.rules
         ],
@@ -65,7 +65,7 @@ async def get_permissions(session: Session) -> response_data.Permissions:
                 "letter": past.decision.verdict.risk,
                 "why": past.decision.verdict.why,
                 "decision": past.outcome,
-                "by": past.by,
+                "by": past.decided_by,
             }
             for past in now.past_verdicts[-20:]
         ],
@@ -74,7 +74,7 @@ async def get_permissions(session: Session) -> response_data.Permissions:
 
 @session_command("What the agent's commands can read, write and reach")
 async def get_sandbox(session: Session) -> response_data.Sandbox:
-    now = session.permissions.boxes.state()
+    now = session.permissions.boxes.sandbox_state()
     return {
         "setting": now.setting,
         "step": now.step,

@@ -11,7 +11,7 @@ from app.permits.permission_decisions import PermissionMode
 from app.permits.rules import PermitRule, PermitRules, WrittenRules, merge_rules
 from app.resources.settings.effective_settings import EffectiveSettings
 
-Approver = Literal["nobody", "program", "person"]
+Approver = Literal["none", "program", "person"]
 
 
 async def _is_never_trusted() -> bool:
@@ -21,9 +21,9 @@ async def _is_never_trusted() -> bool:
 class PermissionContext(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a user or a program answers questions, and how far the project is trusted."""
 
-    approver: Approver = "nobody"
+    approver: Approver = "none"
     home: Path = msgspec.field(default_factory=Path.home)
-    folder: Callable[[], Path] = Path.cwd
+    session_folder: Callable[[], Path] = Path.cwd
     """The session's folder."""
     agent_dir: Path = msgspec.field(default_factory=lambda: Path.home() / ".bayou" / "agent")
     sessions_dir: Path | None = None
@@ -37,12 +37,12 @@ class PermissionContext(msgspec.Struct, frozen=True, kw_only=True):
     """The rules for the session that started this one, for a helper's session."""
     add_session_rule: Callable[[PermitRule], None] | None = None
     """Adds a rule for that session, and so for all its helpers; None: this session only."""
-    shared: SharedPermissions = msgspec.field(default_factory=SharedPermissions)
-    is_text_accepted: Callable[[], bool] = lambda: False
+    shared_permissions: SharedPermissions = msgspec.field(default_factory=SharedPermissions)
+    is_settings_text_accepted: Callable[[], bool] = lambda: False
     """Whether the user accepted the exact text of the project's settings, and not only the folder."""
 
 
-def mode_of(
+def current_permission_mode(
     effective_settings: EffectiveSettings, standing: PermissionContext, *, has_box: Callable[[], bool]
 ) -> PermissionMode:
     """Returns the permission mode. `has_box` is called only where it matters, since it may have to probe the
@@ -74,9 +74,9 @@ def rules_from_settings(effective_settings: EffectiveSettings, standing: Permiss
                 ask_rules=lists["ask"].get(origin, ()),  # type: ignore[arg-type]
                 deny_rules=lists["deny"].get(origin, ()),  # type: ignore[arg-type]
                 is_file_invalid=not effective_settings.is_group_valid(origin, "permissions"),  # type: ignore[arg-type]
-                may_allow=origin != "project" or standing.is_text_accepted(),
+                may_allow=origin != "project" or standing.is_settings_text_accepted(),
             )
         )
-    here = effective_settings.settings.permissions.allow_in.get(str(standing.folder()), ())
+    here = effective_settings.settings.permissions.allow_in.get(str(standing.session_folder()), ())
     written.append(WrittenRules(origin="folder", allow_rules=here))
     return merge_rules(written)

@@ -54,7 +54,7 @@ class GateState(msgspec.Struct, frozen=True, kw_only=True):
     """A snapshot of a session's permission gate: mode, rules and past verdicts."""
 
     mode: PermissionMode
-    has_box: bool
+    has_sandbox: bool
     rules: PermitRules
     past_verdicts: tuple[PastVerdict, ...]
     """The verdicts of this session that are remembered, oldest first."""
@@ -80,7 +80,7 @@ class PermissionGate:
         self._command_context = CommandContext(
             standing.home, standing.agent_dir, standing.sessions_dir, workspace.added
         )
-        self._rule_changes = RuleChangeWatch(options, telling, standing.shared)
+        self._rule_changes = RuleChangeWatch(options, telling, standing.shared_permissions)
         self.folders = SessionFolders(core, standing, add_section)
         self.rules = SessionRules(standing, options, conversation, lambda: self.boxes)
         self._verdicts = VerdictLog(conversation, telling, lambda: self.rules.mode)
@@ -93,12 +93,12 @@ class PermissionGate:
             own=standing.agent_dir,
             sessions=standing.sessions_dir,
             hosts=NetworkHosts(
-                policy=self.rules.policy,
+                policy=self.rules.permission_policy,
                 command_place=lambda: self._command_context.describe_command_place(workspace.cwd),
-                can_ask=lambda: standing.approver != "nobody" and not self.questions.refuses_questions,
+                can_ask=lambda: standing.approver != "none" and not self.questions.are_questions_refused,
                 ask_about_host=self._ask_about_call,
                 rule_changes=self._rule_changes,
-                store_rule=self.rules.add_from_reply,
+                store_rule=self.rules.add_rule_from_reply,
                 record_verdict=self._verdicts.record_verdict,
             ),
             allowed_places=lambda verb: allowed_places(self.rules.all_rules().rules, verb),
@@ -110,7 +110,7 @@ class PermissionGate:
             self.boxes,
             definitions=self._definitions,
             rules=self.rules.all_rules,
-            policy=self.rules.policy,
+            policy=self.rules.permission_policy,
         )
         self._approval_requests = ApprovalRequests(
             rules=self.rules,
@@ -131,19 +131,19 @@ class PermissionGate:
     # What counts
 
     @property
-    def asks_person(self) -> bool:
+    def can_ask_person(self) -> bool:
         """Whether a user can answer the gate's questions."""
         return self.permission_context.approver == "person"
 
-    def view(self) -> GateState:
+    def gate_state(self) -> GateState:
         return GateState(
             mode=self.rules.mode,
-            has_box=self.boxes.are_in_force,
+            has_sandbox=self.boxes.are_in_force,
             rules=self.rules.all_rules(),
             past_verdicts=self._verdicts.session_verdicts(),
         )
 
-    def read_restriction(self, path: Path) -> str:
+    def hidden_file_reason(self, path: Path) -> str:
         """Returns why reading this hidden file needs a question; mostly empty."""
         real = real_path(path)
         if not self._workspace.hidden_path_test()(real):
@@ -190,7 +190,7 @@ class PermissionGate:
                 )
                 return CallVerdict(recheck=partial(self._reason_to_block, reading, looked_at, seen))
             if decision.outcome == "refuse":
-                return self._refused_result(call, decision, f"This was refused by {looked_at.decided_by}")
+                return self._refusal_verdict(call, decision, f"This was refused by {looked_at.decided_by}")
             if allowed_writes is not None and _is_within_approval(reading, decision, allowed_writes):
                 return self._allow_call(call, reading, decision, looked_at, seen, is_changed=True)
             allowed_writes = None
@@ -198,23 +198,25 @@ class PermissionGate:
             has_reason = program is not None and (program.outside or program.reason).strip()
             if (asks_to_leave_sandbox(decision) or asks_for_sandbox_exception(decision)) and not has_reason:
                 return CallVerdict(is_blocked=True, reason=_REASON_REQUIRED_TEXT)
-            if self.permission_context.approver == "nobody" or self.questions.refuses_questions:
-                return self._refused_result(call, decision, "Needs approval, and no user can give it")
+            if self.permission_context.approver == "none" or self.questions.are_questions_refused:
+                return self._refusal_verdict(call, decision, "Needs approval, and no user can give it")
             answered = await self._ask_and_judge_again(call, reading, decision, looked_at, seen)
             if answered is None:
                 continue  # under the present mode and rules the call runs, is refused, or another question is asked
             reply, decision, looked_at, seen = answered
             if reply is None:
-                return self._refused_result(call, decision, "Needs approval, and no answer came")
+                return self._refusal_verdict(call, decision, "Needs approval, and no answer came")
             if reply.rule is not None:
-                self.rules.add_from_reply(reply)
+                self.rules.add_rule_from_reply(reply)
                 decision = without_leave_request(decision) if asks_to_leave_sandbox(decision) else decision
             if reply.arguments is not None:
                 changed = reply.arguments
                 allowed_writes = frozenset(reading.effects.writes) if reply.is_changed_call_allowed else None
                 continue
             if not reply.is_allowed:
-                denied = self._refused_result(call, decision, "The user denied it", reply.reason, by="person")
+                denied = self._refusal_verdict(
+                    call, decision, "The user denied it", reply.reason, by="person"
+                )
                 return msgspec.structs.replace(denied, denied_with=reply.reason)
             return self._allow_call(call, reading, decision, looked_at, seen, is_changed=changed is not None)
 
@@ -238,9 +240,9 @@ class PermissionGate:
             nonlocal now, since
             since = self._rule_changes.shared.next_change
             now = self._call_judge.judge_call(reading)
-            is_same = _asks_the_same(judged.decision, now.decision)
+            is_same = _is_same_question(judged.decision, now.decision)
             is_same_for_undo = decision.outcome == now.decision.outcome or judged.mode == now.mode
-            return not self.questions.refuses_questions and is_same and is_same_for_undo
+            return not self.questions.are_questions_refused and is_same and is_same_for_undo
 
         is_still_asked, reply = await self._rule_changes.wait_for_answer(asking, is_asked, since=since)
         if not is_still_asked:
@@ -325,18 +327,18 @@ class PermissionGate:
         rule_name: str = "",
     ) -> ApprovalReply | None:
         """Asks the user to approve a tool call. `rule_name`: the tool's name in rules, if it differs."""
-        approval = self._approval_requests.request_for(
+        approval = self._approval_requests.build_request(
             call, arguments, decision, place, rule_name or call.name
         )
         part = decision.decisive_part.part
         title = f"{call.name}: {shorten_command(part.text)} ({part.risk_description}: {part.why})"
-        asking = self.questions.ask(title, approval)
+        asking = self.questions.ask_approval(title, approval)
         self._approval_requests.count_question(rule_name or call.name, part)
         return await asking
 
     # After the decision
 
-    def _refused_result(
+    def _refusal_verdict(
         self, call: ToolCall, decision: CallDecision, what: str, reason: str = "", *, by: str = ""
     ) -> CallVerdict:
         self._verdicts.record_verdict(call, decision, "refused", by or decision.decided_by)
@@ -362,7 +364,7 @@ def _is_within_approval(reading: ParsedCall, decision: CallDecision, writes: fro
     return is_edit and not decision.needs_typed_word
 
 
-def _asks_the_same(then: CallDecision, now: CallDecision) -> bool:
+def _is_same_question(then: CallDecision, now: CallDecision) -> bool:
     return (then.outcome, then.verdict, then.needs_typed_word) == (
         now.outcome,
         now.verdict,

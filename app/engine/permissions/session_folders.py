@@ -24,7 +24,7 @@ from tools.text import escape_controls
 FOLDERS_ENTRY_TYPE = "bayou.folders"
 """Entries with all added folders from there; a session is resumed with them."""
 MAX_ADDED_FOLDERS = 20
-_SECTION_TEMPLATE = (
+_FOLDERS_SECTION_TEMPLATE = (
     "You may also read and change files in these folders, as in the working directory; name their files by "
     "absolute "
     "paths:\n{folders}"
@@ -54,10 +54,10 @@ class SessionFolders:
         for path in paths:
             folder = self._resolve_path(path)
             if folder not in self.all_folders:
-                folder = self.add(path)
+                folder = self.add_folder(path)
             self._start_folders = (*self._start_folders, folder)
 
-    def add(self, path: str) -> Path:
+    def add_folder(self, path: str) -> Path:
         """Adds a folder to the workspace and returns its real path. Raises `UserError` with the reason why it
         may not be added."""
         folder = self._check_folder(path, self.all_folders)
@@ -66,7 +66,7 @@ class SessionFolders:
         self._record_folders()
         return folder
 
-    def remove(self, path: str) -> None:
+    def remove_folder(self, path: str) -> None:
         """Removes an added folder from the workspace. Raises `UserError` if it is none."""
         folder = self._resolve_path(path)
         if folder not in self.all_folders:
@@ -84,7 +84,7 @@ class SessionFolders:
             if isinstance(one, CustomEntry) and one.custom_type == FOLDERS_ENTRY_TYPE
         )
         found: list[Path] = []
-        for name in dict.fromkeys((*map(str, self._start_folders), *_recorded_folders(next(said, None)))):
+        for name in dict.fromkeys((*map(str, self._start_folders), *_decode_folders(next(said, None)))):
             try:
                 found.append(self._check_folder(name, tuple(found)))
             except UserError as problem:
@@ -94,13 +94,15 @@ class SessionFolders:
 
     def _apply_folders(self, folders: Iterable[Path]) -> None:
         self._core.workspace.added.paths = tuple(folders)
-        self._permission_context.shared.note_rules_changed()
+        self._permission_context.shared_permissions.note_rules_changed()
         self.update_prompt_section()
 
     def update_prompt_section(self) -> None:
         """Lists the added folders in the system prompt."""
         listed = "\n".join(f"- {_display_path(one)}" for one in self.all_folders)
-        self._add_section("added_folders", _SECTION_TEMPLATE.format(folders=listed) if listed else None)
+        self._add_section(
+            "added_folders", _FOLDERS_SECTION_TEMPLATE.format(folders=listed) if listed else None
+        )
 
     def _record_folders(self) -> None:
         conversation = self._core.conversation
@@ -117,11 +119,11 @@ class SessionFolders:
         if not path.strip() or "\0" in path:
             raise UserError("Name a folder: /add-dir ../library")
         folder = self._resolve_path(path)
-        if why := self._refusal_reason(folder, before):
+        if why := self._folder_refusal_reason(folder, before):
             raise UserError(f"{_display_path(folder)} {why}")
         return folder
 
-    def _refusal_reason(self, folder: Path, before: tuple[Path, ...]) -> str:
+    def _folder_refusal_reason(self, folder: Path, before: tuple[Path, ...]) -> str:
         """Returns why a folder may not be added to the workspace, as the rest of a sentence; empty if it may."""
         cwd = Path(real_path(self._core.workspace.cwd))
         home = Path(real_path(self._permission_context.home))
@@ -173,7 +175,7 @@ class _FoldersData(msgspec.Struct, frozen=True):
     paths: tuple[str, ...] = ()
 
 
-def _recorded_folders(data: object) -> tuple[str, ...]:
+def _decode_folders(data: object) -> tuple[str, ...]:
     try:
         return convert(data, _FoldersData).paths if data is not None else ()
     except msgspec.ValidationError:

@@ -7,7 +7,11 @@ import msgspec
 from app.engine.core.conversation import Conversation
 from app.engine.core.session_options import SessionOptions
 from app.engine.core.user_questions import ApprovalReply
-from app.engine.permissions.permission_context import PermissionContext, mode_of, rules_from_settings
+from app.engine.permissions.permission_context import (
+    PermissionContext,
+    current_permission_mode,
+    rules_from_settings,
+)
 from app.engine.permissions.sandbox_exceptions import allow_place, save_rule
 from app.engine.sandbox.sandboxes import Sandboxes
 from app.permits.permission_decisions import PERMISSION_MODES, PermissionMode, PermissionPolicy
@@ -16,7 +20,7 @@ from app.sessions.session_log import SessionLog
 from app.values.entries import CustomEntry
 from app.values.user_errors import UserError
 
-PLAN_ENTRY_TYPE = "bayou.plan"
+PLAN_MODE_ENTRY_TYPE = "bayou.plan"
 """Entries that say whether plan mode is on from there; a session is resumed in it."""
 
 
@@ -55,10 +59,10 @@ class SessionRules:
 
     @property
     def mode(self) -> PermissionMode:
-        return mode_of(
+        return current_permission_mode(
             self._options.effective_settings,
             self._permission_context,
-            has_box=lambda: self._sandboxes().are_possible,
+            has_box=lambda: self._sandboxes().can_sandbox_commands,
         )
 
     def set_mode(self, mode: PermissionMode) -> None:
@@ -71,7 +75,7 @@ class SessionRules:
         found = rules_from_settings(self._options.effective_settings, self._permission_context)
         return msgspec.structs.replace(found, rules=(*self.session_rules, *found.rules))
 
-    def policy(self, rules: PermitRules | None = None) -> PermissionPolicy:
+    def permission_policy(self, rules: PermitRules | None = None) -> PermissionPolicy:
         rules, mode = rules or self.all_rules(), self.mode
         return PermissionPolicy(
             mode=mode,
@@ -103,29 +107,34 @@ class SessionRules:
             self._permission_context.add_session_rule(rule)
         else:
             self._rules_of_sessions = (*self._rules_of_sessions, (self._session_id, rule))
-            self._permission_context.shared.note_rules_changed()
+            self._permission_context.shared_permissions.note_rules_changed()
 
-    def written_rules(self, deed: RuleAction) -> tuple[str, ...]:
+    def settings_rules(self, deed: RuleAction) -> tuple[str, ...]:
         """Returns the permission rules in the user's settings."""
         return tuple(self._options.effective_settings.layer_values(f"permissions.{deed}").get("global", ()))
 
-    def add_from_reply(self, reply: ApprovalReply) -> None:
+    def add_rule_from_reply(self, reply: ApprovalReply) -> None:
         """Adds the rule that the user's approval answer contains, in the scope that the answer says."""
         assert reply.rule is not None
         effective_settings, is_for_person = self._options.effective_settings, reply.rule_scope == "person"
         if reply.rule_scope != "project" and allow_place(reply.rule, effective_settings, keeps=is_for_person):
             return
         self.add_allow_rule(reply.rule)
-        save_rule(reply.rule, reply.rule_scope, effective_settings, str(self._permission_context.folder()))
+        save_rule(
+            reply.rule, reply.rule_scope, effective_settings, str(self._permission_context.session_folder())
+        )
 
     def remove_rule(self, text: str) -> None:
         """Removes a permission rule of this session."""
         self._rules_of_sessions = tuple(one for one in self._rules_of_sessions if one[1].text != text)
-        self._permission_context.shared.note_rules_changed()
+        self._permission_context.shared_permissions.note_rules_changed()
 
     def remove_folder_rule(self, text: str) -> None:
         """Removes a permission rule for this folder from the user's settings."""
-        effective_settings, here = self._options.effective_settings, str(self._permission_context.folder())
+        effective_settings, here = (
+            self._options.effective_settings,
+            str(self._permission_context.session_folder()),
+        )
         known = dict(effective_settings.layer_values("permissions.allowIn").get("global", {}))
         known[here] = tuple(one for one in known.get(here, ()) if one.strip() != text)
         effective_settings.save_value(
@@ -138,7 +147,7 @@ def is_plan_mode_on(log: SessionLog) -> bool:
     said = (
         one
         for one in log.entries_to_root(without_messages=True)
-        if isinstance(one, CustomEntry) and one.custom_type == PLAN_ENTRY_TYPE
+        if isinstance(one, CustomEntry) and one.custom_type == PLAN_MODE_ENTRY_TYPE
     )
     entry = next(said, None)
     return entry is not None and entry.data == {"on": True}

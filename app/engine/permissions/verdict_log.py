@@ -17,7 +17,7 @@ from app.values.events import EntryAppended
 from app.values.wire import convert
 
 VERDICT_ENTRY_TYPE = "bayou.permit"
-MAX_TEXT = 4_000
+MAX_VERDICT_TEXT_CHARS = 4_000
 _MAX_VERDICTS = 200
 
 
@@ -28,7 +28,7 @@ class PastVerdict(msgspec.Struct, frozen=True, kw_only=True):
     tool: str
     decision: CallDecision
     outcome: str
-    by: str
+    decided_by: str
 
 
 class VerdictLog:
@@ -46,7 +46,7 @@ class VerdictLog:
     ) -> None:
         """Records a permission verdict, unless the mode alone allowed the call, as for most calls."""
         self.verdicts.append(
-            PastVerdict(call_id=call.id, tool=call.name, decision=decision, outcome=outcome, by=by)
+            PastVerdict(call_id=call.id, tool=call.name, decision=decision, outcome=outcome, decided_by=by)
         )
         if is_silent or self._conversation.log.is_read_only:
             return
@@ -57,7 +57,7 @@ class VerdictLog:
                 "tool": call.name,
                 "letter": decision.verdict.risk,
                 "parts": [
-                    {"text": part.text[:MAX_TEXT], "letter": part.risk, "why": part.why}
+                    {"text": part.text[:MAX_VERDICT_TEXT_CHARS], "letter": part.risk, "why": part.why}
                     for part in decision.verdict.parts
                 ],
                 "decision": outcome,
@@ -104,7 +104,7 @@ def _verdict_from_data(data: Any) -> PastVerdict | None:
         tool=told.tool,
         decision=CallDecision(outcome=outcome, verdict=verdict, part_decisions=answers),
         outcome=told.decision,
-        by=told.by,
+        decided_by=told.by,
     )
 
 

@@ -18,7 +18,7 @@ from app.engine.core.user_questions import ask_question
 from app.engine.models.model_requests import ModelRequests
 from app.engine.permissions.permission_context import Approver
 from app.engine.permissions.permission_gate import PermissionGate
-from app.engine.permissions.session_rules import PLAN_ENTRY_TYPE, is_plan_mode_on
+from app.engine.permissions.session_rules import PLAN_MODE_ENTRY_TYPE, is_plan_mode_on
 from app.engine.planning.todo_changes import TodoRefused, phases_from_plan
 from app.engine.planning.todo_list import TodoList
 from app.engine.secrets.session_mask import SessionMask
@@ -45,7 +45,7 @@ _WITHHELD_REASON = (
 class PlanReply(msgspec.Struct, frozen=True, kw_only=True):
     """The user's answer to a proposed plan."""
 
-    accepts: bool
+    is_accepted: bool
     plan: str | None = None
     """The plan with the user's changes."""
     remark: str = ""
@@ -55,7 +55,7 @@ class PlanOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The tool result that the agent reads about its proposed plan."""
 
     text: str
-    ends_run: bool = False
+    should_end_run: bool = False
 
 
 class PlanMode(msgspec.Struct, eq=False):
@@ -127,13 +127,15 @@ class PlanMode(msgspec.Struct, eq=False):
     def _publish_change(self) -> None:
         """Informs the model of plan mode with its next request, and publishes the change."""
         self.toolbox.recompute_active_tools()
-        self.requests.add_section("plan_mode", _PROMPT_SECTION if self.is_on else None)
+        self.requests.set_section("plan_mode", _PROMPT_SECTION if self.is_on else None)
         self.event_bus.publish_now(PlanModeChanged(is_on=self.is_on))
 
     def _record_mode(self, *, is_on: bool) -> None:
         if not self.conversation.log.is_read_only:
             self.event_bus.publish_now(
-                EntryAppended(entry=self.conversation.record_custom_entry(PLAN_ENTRY_TYPE, {"on": is_on}))
+                EntryAppended(
+                    entry=self.conversation.record_custom_entry(PLAN_MODE_ENTRY_TYPE, {"on": is_on})
+                )
             )
 
     def _withheld_tools(self, tools: Mapping[str, Tool]) -> set[str]:
@@ -148,14 +150,14 @@ class PlanMode(msgspec.Struct, eq=False):
             if not (tool.is_read_only or (tool.may_only_read and has_box))
         }
 
-    async def ask_to_accept(self, title: str, plan: str) -> PlanOutcome:
+    async def ask_to_accept_plan(self, title: str, plan: str) -> PlanOutcome:
         """Asks the user to accept a plan; without a user, the plan stays for the interface to show and the run
         ends."""
-        if self.approver == "nobody":
+        if self.approver == "none":
             self.unanswered_proposal = PlanProposed(title=title, plan=plan)
             return PlanOutcome(
                 text="The user cannot accept a plan in this run, so the plan is the answer. Nothing was changed.",
-                ends_run=True,
+                should_end_run=True,
             )
         said = await ask_question(
             self.event_bus.publish_now,
@@ -165,12 +167,14 @@ class PlanMode(msgspec.Struct, eq=False):
             plan=PlanProposed(title=title, plan=plan),
         )
         reply = _parse_reply(said)
-        if not reply.accepts and reply.remark:
+        if not reply.is_accepted and reply.remark:
             return PlanOutcome(
                 text=f"The user did not accept it yet. Their words: {reply.remark}\nChange it and propose it again."
             )
-        if not reply.accepts:
-            return PlanOutcome(text="The user did not accept the plan; plan mode stays on.", ends_run=True)
+        if not reply.is_accepted:
+            return PlanOutcome(
+                text="The user did not accept the plan; plan mode stays on.", should_end_run=True
+            )
         self.turn_off()
         return PlanOutcome(text=await self._accept_plan(title, plan, reply.plan))
 
@@ -198,9 +202,9 @@ def _parse_reply(said: Any) -> PlanReply:
     if isinstance(said, PlanReply):
         return said
     if said == ACCEPT_PLAN:
-        return PlanReply(accepts=True)
+        return PlanReply(is_accepted=True)
     return PlanReply(
-        accepts=False, remark=said.strip() if isinstance(said, str) and said != STAY_IN_PLAN_MODE else ""
+        is_accepted=False, remark=said.strip() if isinstance(said, str) and said != STAY_IN_PLAN_MODE else ""
     )
 
 

@@ -158,7 +158,7 @@ def plan_tool(propose: Callable[[str, str], Awaitable[PlanOutcome]]) -> Tool:
         if not arguments.plan.strip():
             raise ToolError("The plan is empty. Write its steps.")
         outcome = await propose(one_line(arguments.title.strip()) or "Plan", arguments.plan)
-        return msgspec.structs.replace(text_result(outcome.text), terminate=outcome.ends_run)
+        return msgspec.structs.replace(text_result(outcome.text), terminate=outcome.should_end_run)
 
     return Tool(
         name=PLAN_TOOL_NAME,

@@ -13,13 +13,13 @@ from tools.patterns import late
 from tools.text import escape_controls
 
 TodoOperation = Literal["set", "start", "done", "drop", "block", "add", "view"]
-MAX_ITEMS = 200
-MAX_ITEM_CHARS = 400
+MAX_TODO_ITEMS = 200
+MAX_TODO_ITEM_CHARS = 400
 _MAX_QUOTED_CHARS = 40
 _DEFAULT_PHASE = "Todos"
-_HEADING_LINE = late(r"#{1,6}\s+(.+?)\s*#*$")
-_LIST_ITEM = late(r"(?:\d{1,3}[.)]|[-*+])\s+(?:\[[ xX]\]\s+)?(.+)")
-_EMPHASIS = late(r"(\*\*|__|`)")
+_HEADING_PATTERN = late(r"#{1,6}\s+(.+?)\s*#*$")
+_LIST_ITEM_PATTERN = late(r"(?:\d{1,3}[.)]|[-*+])\s+(?:\[[ xX]\]\s+)?(.+)")
+_EMPHASIS_PATTERN = late(r"(\*\*|__|`)")
 
 
 class TodoRefused(UserError):
@@ -48,17 +48,19 @@ def apply_todo_change(phases: Phases, change: TodoChange) -> Phases:
         case "add":
             return _add_items(phases, change)
         case "start":
-            name = _find_operation_item(phases, change)
-            paused = _mark_items(phases, lambda item: item.status == "in_progress", "pending")
-            return _mark_items(paused, lambda item: item.content == name, "in_progress")
+            name = _find_item_of_operation(phases, change)
+            paused = _set_item_status(phases, lambda item: item.status == "in_progress", "pending")
+            return _set_item_status(paused, lambda item: item.content == name, "in_progress")
         case "done":
             return _close_items(phases, change, "completed")
         case "drop":
             return _close_items(phases, change, "abandoned")
         case "block":
-            name = _find_operation_item(phases, change)
+            name = _find_item_of_operation(phases, change)
             why = _one_line_text(change.note or "") or "blocked"
-            return _start_next_item(_mark_items(phases, lambda item: item.content == name, "pending", why))
+            return _start_next_item(
+                _set_item_status(phases, lambda item: item.content == name, "pending", why)
+            )
         case _:
             assert_never(change.op)
 
@@ -114,7 +116,7 @@ def _add_items(phases: Phases, change: TodoChange) -> Phases:
     seen = {item.content for item in items_of(phases)}
     new = tuple(TodoItem(content=_checked_item_text(text, seen)) for text in change.tasks)
     name = _one_line_text(change.phase or "")
-    at = _phase_for(phases, name)
+    at = _find_phase_index(phases, name)
     if at is None:
         return _start_next_item(
             normalise_phases((*phases, TodoPhase(name=name or _DEFAULT_PHASE, tasks=new)))
@@ -123,7 +125,7 @@ def _add_items(phases: Phases, change: TodoChange) -> Phases:
     return _start_next_item(normalise_phases((*phases[:at], grown, *phases[at + 1 :])))
 
 
-def _phase_for(phases: Phases, name: str) -> int | None:
+def _find_phase_index(phases: Phases, name: str) -> int | None:
     if name:
         return next((at for at, phase in enumerate(phases) if phase.name.casefold() == name.casefold()), None)
     current = current_item(phases)
@@ -132,11 +134,11 @@ def _phase_for(phases: Phases, name: str) -> int | None:
 
 
 def _close_items(phases: Phases, change: TodoChange, status: TodoStatus) -> Phases:
-    names = {_find_item(phases, text) for text in change.tasks} or {_find_operation_item(phases, change)}
-    return _start_next_item(_mark_items(phases, lambda item: item.content in names, status))
+    names = {_find_item(phases, text) for text in change.tasks} or {_find_item_of_operation(phases, change)}
+    return _start_next_item(_set_item_status(phases, lambda item: item.content in names, status))
 
 
-def _find_operation_item(phases: Phases, change: TodoChange) -> str:
+def _find_item_of_operation(phases: Phases, change: TodoChange) -> str:
     """Returns the text of the todo item that the operation names; without a name, of the item in progress."""
     if len(change.tasks) > 1:
         raise TodoRefused(f"{change.op} takes one task; these are {len(change.tasks)}.")
@@ -144,7 +146,7 @@ def _find_operation_item(phases: Phases, change: TodoChange) -> str:
         return _find_item(phases, change.tasks[0])
     current = current_item(phases)
     if current is None:
-        raise TodoRefused(f"{change.op} needs task: nothing is in progress. {_list_items(phases)}")
+        raise TodoRefused(f"{change.op} needs task: nothing is in progress. {_open_items_text(phases)}")
     return current.content
 
 
@@ -162,7 +164,7 @@ def _find_item(phases: Phases, text: str) -> str:
             f"the text."
         )
     raise TodoRefused(
-        f"There is no item “{_one_line_text(text)}”. Nothing was changed. {_list_items(phases)}"
+        f"There is no item “{_one_line_text(text)}”. Nothing was changed. {_open_items_text(phases)}"
     )
 
 
@@ -173,10 +175,10 @@ def _start_next_item(phases: Phases) -> Phases:
     ready = next((item for item in open_items(phases) if item.blocked is None), None)
     if ready is None:
         return phases
-    return _mark_items(phases, lambda item: item is ready, "in_progress")
+    return _set_item_status(phases, lambda item: item is ready, "in_progress")
 
 
-def _mark_items(
+def _set_item_status(
     phases: Phases, is_meant: Callable[[TodoItem], bool], status: TodoStatus, blocked: str | None = None
 ) -> Phases:
     """Returns the todo list with another status for the items that `is_meant` selects."""
@@ -201,9 +203,9 @@ def _checked_item_text(text: str, seen: set[str]) -> str:
 
 
 def _require_item_limit(count: int) -> None:
-    if count > MAX_ITEMS:
+    if count > MAX_TODO_ITEMS:
         raise TodoRefused(
-            f"A list has at most {MAX_ITEMS} items and phases. Nothing was changed. Combine items that "
+            f"A list has at most {MAX_TODO_ITEMS} items and phases. Nothing was changed. Combine items that "
             f"belong together."
         )
 
@@ -218,7 +220,7 @@ def _unique_id(given: str, kind: str, number: int, taken: set[str]) -> str:
 
 
 def _one_line_text(text: str) -> str:
-    return " ".join(escape_controls(text).split())[:MAX_ITEM_CHARS]
+    return " ".join(escape_controls(text).split())[:MAX_TODO_ITEM_CHARS]
 
 
 def _quote_names(names: Sequence[str]) -> str:
@@ -226,7 +228,7 @@ def _quote_names(names: Sequence[str]) -> str:
     return ", ".join(f"“{name}”" for name in names[:_MAX_QUOTED_CHARS]) + more
 
 
-def _list_items(phases: Phases) -> str:
+def _open_items_text(phases: Phases) -> str:
     names = [item.content for item in open_items(phases)]
     return f"Open items: {_quote_names(names)}." if names else "There are no open items."
 
@@ -248,12 +250,12 @@ def phases_from_plan(title: str, plan: str) -> Phases:
             is_code = not is_code
         elif is_code:
             continue
-        elif heading := _HEADING_LINE.fullmatch(line):
+        elif heading := _HEADING_PATTERN.fullmatch(line):
             close()
-            name = _without_emphasis(heading[1])
-        elif step := _LIST_ITEM.match(line):
-            text = _without_emphasis(step[1])
-            if text and text not in seen and len(seen) < MAX_ITEMS:
+            name = _remove_emphasis(heading[1])
+        elif step := _LIST_ITEM_PATTERN.match(line):
+            text = _remove_emphasis(step[1])
+            if text and text not in seen and len(seen) < MAX_TODO_ITEMS:
                 seen.add(text)
                 texts.append(text)
     close()
@@ -263,5 +265,5 @@ def phases_from_plan(title: str, plan: str) -> Phases:
         return ()
 
 
-def _without_emphasis(text: str) -> str:
-    return " ".join(_EMPHASIS.sub("", text).split())[:MAX_ITEM_CHARS]
+def _remove_emphasis(text: str) -> str:
+    return " ".join(_EMPHASIS_PATTERN.sub("", text).split())[:MAX_TODO_ITEM_CHARS]

@@ -22,9 +22,9 @@ from app.values.todos import Phases, TodoPhase, append_todo_list, open_items, to
 from app.values.wire import from_wire, to_wire
 
 TODOS_ENTRY_TYPE = "bayou.todos"
-REMINDER_MESSAGE_TYPE = "todo-reminder"
+TODO_REMINDER_MESSAGE_TYPE = "todo-reminder"
 TODO_LIST_MESSAGE_TYPE = "todo-list"
-CLEAR_DELAY = 10.0
+TODO_CLEAR_DELAY = 10.0
 """Seconds before a finished list is cleared."""
 
 
@@ -38,7 +38,7 @@ class TodoList(msgspec.Struct, eq=False):
     run_start: RunStartCallbacks
     send: SendMessage
     """Sends the agent a message, which it reads with its next request."""
-    clear_seconds: float = CLEAR_DELAY
+    clear_seconds: float = TODO_CLEAR_DELAY
     may_remind: Callable[[], bool] = lambda: True
     """Whether the agent could work on the items."""
     _phases: Phases = ()
@@ -71,12 +71,12 @@ class TodoList(msgspec.Struct, eq=False):
             ):
                 return self._phases
             if isinstance(entry, CustomEntry) and entry.custom_type == TODOS_ENTRY_TYPE:
-                return _phases_of(entry)
+                return _decode_phases(entry)
         return ()
 
     # Changes
 
-    async def change(self, asked: TodoChange) -> Phases:
+    async def apply_change(self, asked: TodoChange) -> Phases:
         """Applies an operation of the agent to the todo list. Raises `TodoRefused`, with nothing changed."""
         before = self.phases
         after = apply_todo_change(before, asked)
@@ -86,7 +86,7 @@ class TodoList(msgspec.Struct, eq=False):
             await self._record_list(after)
         return after
 
-    async def tick_off(self, names: Collection[str]) -> None:
+    async def complete_items(self, names: Collection[str]) -> None:
         """Completes the open todo items with these texts, whose checks have passed."""
         wanted = {" ".join(name.split()).casefold() for name in names}
         done = [item.content for item in open_items(self.phases) if item.content.casefold() in wanted]
@@ -126,7 +126,9 @@ class TodoList(msgspec.Struct, eq=False):
         await self.event_bus.publish(TodosChanged(phases=phases))
         self._cancel_clear_timer()
         if phases and not open_items(phases):
-            self._clear_timer = asyncio.get_running_loop().call_later(self.clear_seconds, self._clear)
+            self._clear_timer = asyncio.get_running_loop().call_later(
+                self.clear_seconds, self._clear_finished_list
+            )
 
     def _append_entry(self, phases: Phases) -> Entry:
         entry = self.conversation.record_custom_entry(TODOS_ENTRY_TYPE, {"phases": to_wire(phases)})
@@ -137,7 +139,7 @@ class TodoList(msgspec.Struct, eq=False):
         )
         return entry
 
-    def _clear(self) -> None:
+    def _clear_finished_list(self) -> None:
         """Clears a finished todo list; recorded, so that resuming does not bring it back."""
         self._clear_timer = None
         phases = self.phases
@@ -168,7 +170,7 @@ class TodoList(msgspec.Struct, eq=False):
         if self._is_changed:
             self.run_start.register(self._on_run_start)
 
-    def reminder(self, last: AssistantMessage | None) -> CustomMessage | None:
+    def reminder_message(self, last: AssistantMessage | None) -> CustomMessage | None:
         """Returns the one reminder about open todo items, for when the agent would stop after the list was
         changed. Returns None in plan mode, when all items are blocked, when the user was asked, or when the
         answer failed."""
@@ -186,10 +188,10 @@ class TodoList(msgspec.Struct, eq=False):
         self._has_reminded = True
         self.run_start.register(self._on_run_start)
         self.event_bus.publish_now(TodoReminder(todos=tuple(open_items(phases)), attempt=1, max_attempts=1))
-        return CustomMessage(custom_type=REMINDER_MESSAGE_TYPE, content=todo_reminder_text(phases))
+        return CustomMessage(custom_type=TODO_REMINDER_MESSAGE_TYPE, content=todo_reminder_text(phases))
 
 
-def _phases_of(entry: CustomEntry) -> Phases:
+def _decode_phases(entry: CustomEntry) -> Phases:
     """Decodes a stored todo list; an invalid one counts as empty."""
     try:
         return normalise_phases(from_wire(entry.data["phases"], tuple[TodoPhase, ...]))

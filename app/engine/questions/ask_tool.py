@@ -47,7 +47,7 @@ def ask_tool(forms: FormQuestions) -> Tool:
         form = make_form(arguments)
         if not forms.can_ask:
             raise ToolError(_NO_PERSON_TEXT)
-        reply = await forms.ask(form)
+        reply = await forms.ask_form(form)
         answers = _answers_in_order(form, reply)
         return msgspec.structs.replace(
             text_result(_answer_text(arguments, reply, answers), details={"answers": answers}),

@@ -19,7 +19,7 @@ OTHER_ANSWER_LABEL = "Other answer…"
 """The option after the choices of a field that also takes a text."""
 
 
-NOT_SHOWN = "unshown"
+NOT_SHOWN_ANSWER = "unshown"
 """The answer of an interface that cannot show a form."""
 
 
@@ -48,9 +48,9 @@ class FormQuestions:
     @property
     def can_ask(self) -> bool:
         """Whether a person or a program can answer forms."""
-        return self._permission_context.approver != "nobody"
+        return self._permission_context.approver != "none"
 
-    async def ask(self, form: AskedForm) -> FormReply:
+    async def ask_form(self, form: AskedForm) -> FormReply:
         if not self.can_ask:
             return DECLINED
         async with self._question_lock:
@@ -69,7 +69,7 @@ class FormQuestions:
         said = await self._ask_question("input", form.title, None, form=form, message=form.message)
         if said == "decline":
             return DECLINED
-        if said == NOT_SHOWN:
+        if said == NOT_SHOWN_ANSWER:
             return FormReply(action="decline", missing_reason="The user's client cannot show this form.")
         if not isinstance(said, Mapping):
             return CANCELLED

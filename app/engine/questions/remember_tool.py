@@ -37,7 +37,7 @@ def remember_tool(
         if not forms.can_ask:
             raise ToolError(_NO_PERSON_TEXT)
         offered = files()
-        reply = await forms.ask(_remember_form(line, offered))
+        reply = await forms.ask_form(_remember_form(line, offered))
         answer = (
             str(reply.content.get("where", _DECLINE_VALUE)) if reply.action == "accept" else _DECLINE_VALUE
         )

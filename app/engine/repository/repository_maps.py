@@ -20,10 +20,10 @@ FOLDER_MAP_MESSAGE_TYPE = "repository-map"
 PROGRESS_DELAY_SECONDS = 2.0
 """Seconds of indexing after which progress is shown; most indexes are ready sooner."""
 
-_POLL_INTERVAL = 0.5
+_INDEX_POLL_SECONDS = 0.5
 
 
-def _index_module():
+def _import_index_module():
     """Imports the module with the index."""
     from tools.repomap import session_map  # noqa: PLC0415  (SQLite, parsers)
 
@@ -47,14 +47,14 @@ class RepositoryMaps:
         """Whether indexing of the repository is running, so that results may be missing."""
         return any(one.upkeep.is_building for one in self._workspace.last_repositories)
 
-    async def wait_for_growth(self) -> AsyncIterator[None]:
+    async def wait_for_index_growth(self) -> AsyncIterator[None]:
         """Yields once at first, then whenever an index in progress has grown, and once when it is complete."""
         while True:
             was_incomplete = self.is_incomplete
             yield
             if not was_incomplete and not self.is_incomplete:
                 return
-            await asyncio.sleep(_POLL_INTERVAL)
+            await asyncio.sleep(_INDEX_POLL_SECONDS)
 
     def watch_progress(self, heard: Callable[[], None]) -> None:
         """Calls `heard` from any thread when `indexing_progress` may have changed."""
@@ -68,40 +68,44 @@ class RepositoryMaps:
         """Whether repository maps are available: the setting is on, and the files are on this machine."""
         return await asyncio.to_thread(self._workspace.repository) is not None
 
-    async def symbols_like(self, text: str) -> "Sequence[tuple[str, Definition]]":
+    async def symbols_containing(self, text: str) -> "Sequence[tuple[str, Definition]]":
         """Returns the symbols whose name contains the text, with their paths."""
-        return await asyncio.to_thread(_index_module().find_session_symbols_like, self._workspace, text)
+        return await asyncio.to_thread(
+            _import_index_module().find_session_symbols_like, self._workspace, text
+        )
 
     async def files_below(self, folder: str = "") -> Sequence[str]:
         """Returns all indexed files below a folder, sorted."""
-        return await asyncio.to_thread(_index_module().list_files_below, self._workspace, folder)
+        return await asyncio.to_thread(_import_index_module().list_files_below, self._workspace, folder)
 
-    async def symbols_of(self, path: str) -> "Sequence[Symbol]":
-        return await asyncio.to_thread(_index_module().list_symbols_of_file, self._workspace, path)
+    async def symbols_of_file(self, path: str) -> "Sequence[Symbol]":
+        return await asyncio.to_thread(_import_index_module().list_symbols_of_file, self._workspace, path)
 
     async def find_files(self, text: str, folder: str = "") -> "Sequence[MatchedFile]":
         """Returns files that match words, a name or a part of a path, best match first; without text the files
         used most."""
         return await asyncio.to_thread(
-            _index_module().search_files_and_symbols, self._workspace, text, folder
+            _import_index_module().search_files_and_symbols, self._workspace, text, folder
         )
 
     async def defined_names(self, names: Sequence[str]) -> Sequence[str]:
         """Returns those of the given names that the repository defines, in the given order."""
-        return await asyncio.to_thread(_index_module().find_defined_names, self._workspace, names)
+        return await asyncio.to_thread(_import_index_module().find_defined_names, self._workspace, names)
 
     async def definitions_of_name(self, name: str) -> "Sequence[tuple[str, Definition]]":
         """Returns the definitions of a name in the repository, the most relevant to the conversation first."""
-        return await asyncio.to_thread(_index_module().find_definitions_of, self._workspace, name)
+        return await asyncio.to_thread(_import_index_module().find_definitions_of, self._workspace, name)
 
     async def uses_of_name(self, name: str) -> "Sequence[FoundUse]":
-        return await asyncio.to_thread(_index_module().find_uses_of, self._workspace, name)
+        return await asyncio.to_thread(_import_index_module().find_uses_of, self._workspace, name)
 
     async def read_lines(self, path: str, first: int, last: int) -> str:
         """Returns lines of a file; empty when it cannot be read as text."""
-        return await asyncio.to_thread(_index_module().read_lines_of_file, self._workspace, path, first, last)
+        return await asyncio.to_thread(
+            _import_index_module().read_lines_of_file, self._workspace, path, first, last
+        )
 
-    async def outline_of(self, path: Path) -> str:
+    async def outline_of_file(self, path: Path) -> str:
         """Returns the outline of one file for the user, without caching. Raises `OSError`."""
         from tools.filemap.file_mapper import map_file  # noqa: PLC0415  (as above)
         from tools.filemap.rendering.map_rendering import render_map  # noqa: PLC0415  (as above)
@@ -111,4 +115,4 @@ class RepositoryMaps:
     async def map_of_folder(self, folder: str) -> str:
         """Returns the map of a folder as the model gets it. Raises `ToolError` for a folder outside of the
         repository."""
-        return await asyncio.to_thread(_index_module().render_map_of_folder, self._workspace, folder)
+        return await asyncio.to_thread(_import_index_module().render_map_of_folder, self._workspace, folder)

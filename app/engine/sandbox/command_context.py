@@ -59,7 +59,10 @@ class CommandContext:
         self._protected_names = ProtectedNames(
             self._real_home,
             self._own_folders,
-            secrets_below=lambda root: (*self.secrets_below(root).paths, *self.private_files.find().files),
+            secrets_below=lambda root: (
+                *self.secrets_below(root).paths,
+                *self.private_files.find_private_places().files,
+            ),
             is_protected=lambda path: (
                 self._is_secret_name(path)
                 or self.is_autorun_path(path)
@@ -99,28 +102,28 @@ class CommandContext:
             has_secret_variables=bool(
                 withheld_variable_names(os.environ) - withheld_variable_names(os.environ, passed)
             ),
-            resolve_links=links.resolve,
-            unsafe_path_folders=_search_folders((workspace, *added)),
+            resolve_links=links.resolve_links,
+            unsafe_path_folders=_workspace_folders_in_path((workspace, *added)),
             path_exists=os.path.lexists,
             is_regular_file=os.path.isfile,
-            is_git_redirected=self._git_leads_elsewhere,
+            is_git_redirected=self._is_git_folder_elsewhere,
             hard_links_of=partial(self._protected_names.protected_names_of, roots=(workspace, *added)),
             has_secrets_below=self._holds_secrets,
-            repository_tracks_secrets=self._tracks_secrets,
+            repository_tracks_secrets=self._has_tracked_secrets,
             has_links_to_secrets=partial(self._leads_to_secrets, roots=(workspace, *added)),
-            files_matching=matching_paths,
+            files_matching=expand_path_pattern,
             key_files_below=self._key_files_below,
             is_private_key_file=self.private_files.is_private_file,
         )
 
-    def _git_leads_elsewhere(self, folder: str) -> bool:
+    def _is_git_folder_elsewhere(self, folder: str) -> bool:
         try:
             repository = find_repository(Path(folder))
             return repository is not None and repository.may_leave_repository(Path(self._home))
         except (OSError, ValueError):
             return True
 
-    def _tracks_secrets(self, folder: str) -> bool:
+    def _has_tracked_secrets(self, folder: str) -> bool:
         try:
             repository = find_repository(Path(folder))
             paths = repository.tracked_paths() if repository is not None else ()
@@ -130,11 +133,11 @@ class CommandContext:
 
     def _holds_secrets(self, folder: str) -> bool:
         found = self.secrets_below(folder)
-        return bool(found.paths) or not found.is_complete or self.private_files.has_any_below(folder)
+        return bool(found.paths) or not found.is_complete or self.private_files.has_private_file_below(folder)
 
     def _key_files_below(self, folder: str) -> tuple[str, ...]:
         """Returns the files in places of keys of the home, and private files of programs, below a folder."""
-        private = self.private_files.find()
+        private = self.private_files.find_private_places()
         rows = (f"{self._real_home}/{row.name}" for row in KEY_PLACES)
         below = f"{folder.rstrip('/')}/"
         places = [
@@ -221,7 +224,7 @@ class LinkResolver:
     def __init__(self, known: str) -> None:
         self._resolved: dict[str, str] = {"/": "/", known: known}
 
-    def resolve(self, path: str) -> str:
+    def resolve_links(self, path: str) -> str:
         plain = posixpath.normpath(path)
         if plain != path and ("/../" in path or path.endswith("/..")):
             return real_path(path)  # `..` behind a link is the parent of the link's target
@@ -248,7 +251,7 @@ class LinkResolver:
         return f"{parent.rstrip('/')}/{name}"
 
 
-def matching_paths(pattern: str) -> tuple[str, ...] | None:
+def expand_path_pattern(pattern: str) -> tuple[str, ...] | None:
     """Returns the existing paths that a pattern matches as the shell expands it; None if there are too many entries to
     look at. `pattern` has marks for single names only."""
     found, looked_at = [""], 0
@@ -270,7 +273,7 @@ def matching_paths(pattern: str) -> tuple[str, ...] | None:
     return tuple(path for path in found if os.path.lexists(path))
 
 
-def _search_folders(roots: tuple[str, ...]) -> tuple[str, ...]:
+def _workspace_folders_in_path(roots: tuple[str, ...]) -> tuple[str, ...]:
     """Returns the folders of PATH that are in the workspace or an added folder, and relative ones, which depend
     on the command's folder."""
     parts = [part or "." for part in os.environ.get("PATH", "").split(os.pathsep)]

@@ -14,7 +14,7 @@ from app.permits.rules import rule_names_host
 from app.permits.verdicts import CallPart, verdict_of
 from app.values.content import ToolCall
 
-ANSWER_TIMEOUT = 60.0
+HOST_ANSWER_TIMEOUT = 60.0
 """Seconds that a connection waits for an answer."""
 _NETWORK_TOOL_NAME = "network"
 _MAX_CALLERS: Final = 1_000
@@ -33,18 +33,18 @@ class HostCaller(msgspec.Struct, eq=False, kw_only=True):
 
     call_id: str
     command: str
-    hosts: frozenset[str] = frozenset()
+    granted_hosts: frozenset[str] = frozenset()
     """Each `host:port` that the call was granted."""
     answer_tasks: dict[str, "asyncio.Task[bool]"] = msgspec.field(
         default_factory=dict[str, "asyncio.Task[bool]"]
     )
     """The answer for each host: a call asks about a host once, however often its command tries."""
-    refused: dict[str, None] = msgspec.field(default_factory=dict[str, None])
+    refused_hosts: dict[str, None] = msgspec.field(default_factory=dict[str, None])
 
     def was_granted(self, host: str, port: int) -> bool:
         """Whether the call was granted the host; a grant of one web port includes the other."""
         ports = _WEB_PORTS if port in _WEB_PORTS else {port}
-        return any(f"{host}:{one}" in self.hosts for one in ports)
+        return any(f"{host}:{one}" in self.granted_hosts for one in ports)
 
     def cancel_questions(self) -> None:
         for asking in tuple(self.answer_tasks.values()):
@@ -67,7 +67,7 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
     """Callers by the name that they give the proxy."""
     _persistent_caller_name: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
 
-    def caller_name(
+    def register_caller(
         self, call_id: str, command: str, hosts: frozenset[str] = frozenset(), *, lasts: bool = False
     ) -> str:
         """Returns the name with which a call's commands identify themselves to the proxy. `lasts`: one process
@@ -75,7 +75,7 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
         while len(self._callers) >= _MAX_CALLERS:
             self._callers.pop(next(iter(self._callers)))
         name = self._persistent_caller_name if lasts else secrets.token_hex(8)
-        self._callers[name] = HostCaller(call_id=call_id, command=command, hosts=hosts)
+        self._callers[name] = HostCaller(call_id=call_id, command=command, granted_hosts=hosts)
         return name
 
     def end_caller(self, name: str) -> tuple[str, ...]:
@@ -92,9 +92,9 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
         if name != self._persistent_caller_name:
             del self._callers[name]
             caller.cancel_questions()
-        return tuple(caller.refused)
+        return tuple(caller.refused_hosts)
 
-    def is_listed(self, host: str, port: int) -> bool:
+    def is_host_allowed_by_rule(self, host: str, port: int) -> bool:
         """Whether a permission rule allows exactly this host, without a wildcard."""
         rules = self.policy().rules
         return any(rule.action == "allow" and rule_names_host(rule, host, port) for rule in rules)
@@ -112,7 +112,7 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
         if decision.outcome == "ask":
             is_allowed = caller.was_granted(host, port) or await self._answer_once(caller, host, port)
         if not is_allowed:
-            caller.refused[f"{host}:{port}"] = None
+            caller.refused_hosts[f"{host}:{port}"] = None
         return is_allowed
 
     def close(self) -> None:
@@ -127,11 +127,11 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
         name = f"{host}:{port}"
         known = caller.answer_tasks.get(name)
         if known is None:
-            known = asyncio.ensure_future(self._ask_user(caller, host, port))
+            known = asyncio.ensure_future(self._ask_user_about_host(caller, host, port))
             caller.answer_tasks[name] = known
         return await asyncio.shield(known)
 
-    async def _ask_user(self, caller: HostCaller, host: str, port: int) -> bool:
+    async def _ask_user_about_host(self, caller: HostCaller, host: str, port: int) -> bool:
         """Asks the user about a host until the question remains valid to its end, because mode and rules may
         change meanwhile."""
         name = f"{host}:{port}"
@@ -168,7 +168,7 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
     async def _apply_reply(self, call: ToolCall, decision: CallDecision) -> ApprovalReply | None:
         try:
             return await asyncio.wait_for(
-                self.ask_about_host(call, call.arguments, decision, self.command_place()), ANSWER_TIMEOUT
+                self.ask_about_host(call, call.arguments, decision, self.command_place()), HOST_ANSWER_TIMEOUT
             )
         except TimeoutError:
             return None

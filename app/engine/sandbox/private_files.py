@@ -20,12 +20,12 @@ from tools.protected.key_tables import KEY_PLACES
 from tools.protected.private_marks import FOLDERS_WITHOUT_KEYS, PROGRAM_FOLDERS, has_key_name
 
 CACHE_SECONDS: Final = 5.0
-_MAX_DEPTH: Final = 2
+_MAX_FOLDER_DEPTH: Final = 2
 """Levels of folders below a program's folder."""
 _MAX_FOLDERS: Final = 500
 _MAX_ENTRIES: Final = 200
 """Entries of one folder that are looked at."""
-_MAX_FILES: Final = 100
+_MAX_HIDDEN_FILES: Final = 100
 """Private files that are hidden one by one; beyond that, folders with many are hidden as a whole, as are folders with
 nothing but such files."""
 
@@ -64,7 +64,7 @@ class PrivateFiles:
         self._cached_places: tuple[float, PrivatePlaces] | None = None
         self._are_modes_open = not _makes_private_files()
 
-    def find(self) -> PrivatePlaces:
+    def find_private_places(self) -> PrivatePlaces:
         """Returns all private files and folders; folders that did not change are not read again."""
         now = self._clock()
         if self._cached_places is None or now - self._cached_places[0] >= CACHE_SECONDS:
@@ -75,15 +75,15 @@ class PrivateFiles:
         """Whether an absolute path, links resolved, is a private file of a program."""
         if not path.casefold().startswith(self._home.casefold() + "/"):
             return False
-        places = self.find()
+        places = self.find_private_places()
         if covering_place(path, places.folders) is not None or path in places.files:
             return True
         if not self._belongs_to_program(path):
             return False
         return has_key_name(path[len(self._home) + 1 :]) or (self._are_modes_open and self._is_private(path))
 
-    def has_any_below(self, folder: str) -> bool:
-        places = self.find()
+    def has_private_file_below(self, folder: str) -> bool:
+        places = self.find_private_places()
         below = folder.rstrip("/") + "/"
         return covering_place(folder, places.folders) is not None or any(
             path.startswith(below) for path in (*places.files, *places.folders)
@@ -102,9 +102,9 @@ class PrivateFiles:
             above = name.casefold().split("/")
             if [part.casefold() for part in parts[: len(above)]] == above:
                 depth = len(parts) - len(above) - 2
-                return depth if depth <= _MAX_DEPTH else None
+                return depth if depth <= _MAX_FOLDER_DEPTH else None
         depth = len(parts) - 2
-        return depth if parts[0].startswith(".") and depth <= _MAX_DEPTH else None
+        return depth if parts[0].startswith(".") and depth <= _MAX_FOLDER_DEPTH else None
 
     def _is_private(self, path: str) -> bool:
         try:
@@ -133,7 +133,7 @@ class PrivateFiles:
             if path == self._home:
                 below = [one for one in folder.folders if one[len(path) + 1 :].startswith(".")]
                 waiting.extend((one, 1) for one in below if one not in own and not one.endswith("/.local"))
-            elif depth <= _MAX_DEPTH:
+            elif depth <= _MAX_FOLDER_DEPTH:
                 waiting.extend((one, depth + 1) for one in folder.folders)
         if (
             self._cached_places is not None
@@ -159,10 +159,10 @@ class PrivateFiles:
                     folders.append(path)
             files.update(dict.fromkeys(folder.files_named_as_keys))
         alone = [one for one in files if covering_place(one, tuple(folders)) is None]
-        if len(alone) > _MAX_FILES:
+        if len(alone) > _MAX_HIDDEN_FILES:
             left = len(alone)
             for path, count in Counter(os.path.dirname(one) for one in alone).most_common():  # noqa: PTH120
-                if left <= _MAX_FILES or count < 2:
+                if left <= _MAX_HIDDEN_FILES or count < 2:
                     break
                 if path not in own:
                     folders.append(path)

@@ -20,10 +20,10 @@ from tools.protected.caches import PACKAGE_STORES, USER_CACHES, UserCache
 
 _PROJECT_LINK: Final = ".project"
 """The link in a project's folder to the project."""
-_KEPT_SECONDS: Final = 30 * 24 * 3600
-_MAX_LINKS: Final = 20_000
-_MAX_COPY: Final = 4 << 20
-_OPEN_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_MAX_UNUSED_SECONDS: Final = 30 * 24 * 3600
+_MAX_CACHE_LINKS: Final = 20_000
+_MAX_COPIED_BYTES: Final = 4 << 20
+_OPEN_FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class ProjectCaches:
@@ -36,15 +36,15 @@ class ProjectCaches:
         self._stamps: dict[tuple[str, str, str], int] = {}
         """When the user's folder of each pattern last changed, by project's folder, tool and pattern."""
 
-    def folder(self, project: str, private: str, writable: Iterable[str], server: str = "") -> str:
+    def project_folder(self, project: str, private: str, writable: Iterable[str], server: str = "") -> str:
         """Returns the folder of a project's caches, with links to what the user has downloaded. It lasts as long as the
         session's folder `private` where commands can write the folder of all caches, or bayou cannot. `server`: an MCP
         server, which runs what is in its caches with keys that commands do not have."""
         found = self._folders.get((project, server))
         if found is None or not os.path.isdir(found):  # noqa: PTH112  (a text)
-            is_safe = covering_place(self._parent, writable) is None
-            found = _make_folder(self._parent, project, server) if is_safe else None
-            found = found or f"{private}/caches{_digest(server) if server else ''}"
+            is_safe = covering_place(self._caches_folder, writable) is None
+            found = _make_cache_folder(self._caches_folder, project, server) if is_safe else None
+            found = found or f"{private}/caches{_path_digest(server) if server else ''}"
             with suppress(FileExistsError):
                 os.mkdir(found, 0o700)  # noqa: PTH102
             self._folders[project, server] = found
@@ -52,37 +52,37 @@ class ProjectCaches:
         return found
 
     @property
-    def _parent(self) -> str:
+    def _caches_folder(self) -> str:
         """The folder that has the caches of all projects."""
         return f"{real_path(self._user_folder(USER_CACHES[0]))}/bayou-box"
 
     @property
-    def user_paths(self) -> tuple[str, ...]:
+    def user_cache_paths(self) -> tuple[str, ...]:
         """The user's caches and stores, existing or not."""
         found = [self._user_folder(cache) for cache in USER_CACHES]
         return (*found, *(f"{self._home}/{store.folder}" for store in PACKAGE_STORES))
 
-    def of_user(self) -> tuple[str, ...]:
+    def existing_user_caches(self) -> tuple[str, ...]:
         """Returns the user's existing caches and stores, without links."""
-        return _folders_of(self.user_paths)
+        return _folders_of(self.user_cache_paths)
 
-    def danger_of(self, place: str) -> str | None:
+    def write_danger_of(self, place: str) -> str | None:
         """Returns why commands should not write a place, without links, if it has a whole cache in it, or caches of
         projects; None for one folder in a cache."""
-        if covering_place(place, (self._parent,)) is not None:
+        if covering_place(place, (self._caches_folder,)) is not None:
             return "caches of other projects are in it"
         caches = (real_path(self._user_folder(cache)) for cache in USER_CACHES)
         if any(covering_place(path, (place,)) is not None for path in caches):
             return "your programs run what is in this cache"
         return None
 
-    def stores(self, programs: Collection[str]) -> tuple[str, ...]:
+    def existing_stores(self, programs: Collection[str]) -> tuple[str, ...]:
         """Returns the existing stores of these package managers."""
         return _folders_of(
             f"{self._home}/{store.folder}" for store in PACKAGE_STORES if store.program in programs
         )
 
-    def variables(self, folder: str, usable: Collection[str]) -> tuple[tuple[str, str], ...]:
+    def cache_variables(self, folder: str, usable: Collection[str]) -> tuple[tuple[str, str], ...]:
         """Returns the variables that lead tools to the caches in a project's folder. A cache of the user in one of the
         `usable` places is used itself."""
         found: list[tuple[str, str]] = []
@@ -107,12 +107,12 @@ class ProjectCaches:
             for pattern in (*links, *cache.copied_patterns):
                 if not self._has_changed(folder, cache, user, pattern):
                     continue
-                put = os.symlink if pattern in links else _copy
-                for path in itertools.islice(Path(user).glob(pattern), _MAX_LINKS):
+                put = os.symlink if pattern in links else _copy_cache_file
+                for path in itertools.islice(Path(user).glob(pattern), _MAX_CACHE_LINKS):
                     own = f"{cache.project_folder}/{path.relative_to(user)}"
                     if os.path.lexists(f"{folder}/{own}"):
                         continue
-                    with suppress(OSError), _opened_parent(folder, own) as (parent, name):
+                    with suppress(OSError), _open_parent_folder(folder, own) as (parent, name):
                         put(str(path), name, dir_fd=parent)
 
     def _has_changed(self, folder: str, cache: UserCache, user: str, pattern: str) -> bool:
@@ -130,15 +130,15 @@ class ProjectCaches:
         return said if said.startswith("/") else f"{self._home}/{cache.user_folder}"
 
 
-def _digest(text: str) -> str:
+def _path_digest(text: str) -> str:
     return hashlib.sha256(os.fsencode(text)).hexdigest()[:12]
 
 
-def _make_folder(parent: str, project: str, server: str) -> str | None:
+def _make_cache_folder(parent: str, project: str, server: str) -> str | None:
     """Returns the folder for a project's caches, which is created if it is missing; None if it cannot be. Removes
     those of projects that are gone, and those not used for a month."""
     name = os.path.basename(project) or "root"  # noqa: PTH119  (a text)
-    folder = f"{parent}/{name[:40]}-{_digest(project)}{f'-{_digest(server)}' if server else ''}"
+    folder = f"{parent}/{name[:40]}-{_path_digest(project)}{f'-{_path_digest(server)}' if server else ''}"
     draft = f"{folder}.{os.getpid()}"
     try:
         os.makedirs(parent, mode=0o700, exist_ok=True)  # noqa: PTH103
@@ -152,12 +152,12 @@ def _make_folder(parent: str, project: str, server: str) -> str | None:
     except OSError:
         return None
     with suppress(OSError):
-        _remove_unused(parent, folder)
+        _remove_unused_caches(parent, folder)
     return folder
 
 
-def _copy(source: str, name: str, *, dir_fd: int) -> None:
-    if real_path(source) != source or os.path.getsize(source) > _MAX_COPY:  # noqa: PTH202
+def _copy_cache_file(source: str, name: str, *, dir_fd: int) -> None:
+    if real_path(source) != source or os.path.getsize(source) > _MAX_COPIED_BYTES:  # noqa: PTH202
         return
     made = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=dir_fd)
     with open(made, "wb") as file:  # noqa: PTH123
@@ -165,15 +165,15 @@ def _copy(source: str, name: str, *, dir_fd: int) -> None:
 
 
 @contextmanager
-def _opened_parent(folder: str, path: str) -> Generator[tuple[int, str]]:
+def _open_parent_folder(folder: str, path: str) -> Generator[tuple[int, str]]:
     """Opens the folder of a path below `folder`, and creates what is missing."""
     *above, name = path.strip("/").split("/")
-    opened = os.open(folder, _OPEN_FOLDER)
+    opened = os.open(folder, _OPEN_FOLDER_FLAGS)
     try:
         for part in above:
             with suppress(FileExistsError):
                 os.mkdir(part, 0o700, dir_fd=opened)
-            below = os.open(part, _OPEN_FOLDER, dir_fd=opened)
+            below = os.open(part, _OPEN_FOLDER_FLAGS, dir_fd=opened)
             os.close(opened)
             opened = below
         yield opened, name
@@ -186,18 +186,18 @@ def _folders_of(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _remove_unused(parent: str, kept: str) -> None:
-    oldest = time.time() - _KEPT_SECONDS
+def _remove_unused_caches(parent: str, kept: str) -> None:
+    oldest = time.time() - _MAX_UNUSED_SECONDS
     with os.scandir(parent) as entries:
         for entry in entries:
             if entry.path == kept or not entry.is_dir(follow_symlinks=False):
                 continue
             is_old = entry.stat(follow_symlinks=False).st_mtime < oldest
             if is_old or not os.path.exists(f"{entry.path}/{_PROJECT_LINK}"):  # noqa: PTH110
-                _remove_folder(entry.path)
+                _remove_cache_folder(entry.path)
 
 
-def _remove_folder(path: str) -> None:
+def _remove_cache_folder(path: str) -> None:
     with suppress(OSError):
         for _, _, _, opened in os.fwalk(path):
             os.fchmod(opened, 0o700)  # Go's modules are folders that may not be written.

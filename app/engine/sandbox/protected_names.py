@@ -19,10 +19,10 @@ from tools.protected.key_tables import KEY_PLACES
 _MAX_ENTRIES: Final = 1_000
 """Maximum number of entries of one place that are searched."""
 _CACHE_SECONDS: Final = 1.0
-_GIT_CONTENT: Final = frozenset({"objects", "refs", "logs", "lfs"})
+_GIT_DATA_FOLDERS: Final = frozenset({"objects", "refs", "logs", "lfs"})
 """Folders of git that start no program."""
-_Inode = tuple[int, int]
-_NamesByInode = dict[_Inode, tuple[str, ...]]
+_DeviceAndInode = tuple[int, int]
+_NamesByInode = dict[_DeviceAndInode, tuple[str, ...]]
 
 
 class ProtectedNames:
@@ -74,11 +74,11 @@ class ProtectedNames:
             yield from _files_in_folder(root)
         for root in roots:
             for row in PROJECT_AUTORUN_FILES:
-                yield from files_at_or_below(f"{root}/{row.name}", skipped=_GIT_CONTENT)
+                yield from files_at_or_below(f"{root}/{row.name}", skipped=_GIT_DATA_FOLDERS)
             yield from self._secrets_below(root)
             found = self._nested_finder.find(root)
             for path in (*found.later, *found.git_folders, *_git_folders(root)):
-                yield from files_at_or_below(real_path(path), skipped=_GIT_CONTENT)
+                yield from files_at_or_below(real_path(path), skipped=_GIT_DATA_FOLDERS)
 
 
 def _git_folders(root: str) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ def _git_folders(root: str) -> tuple[str, ...]:
     return (str(repository.git_folder), str(repository.common_git_folder)) if repository is not None else ()
 
 
-def _linked_inode(path: str) -> _Inode | None:
+def _linked_inode(path: str) -> _DeviceAndInode | None:
     """Returns device and inode of a file with several hard links; None for other files."""
     try:
         known = os.lstat(path)

@@ -56,7 +56,7 @@ class SandboxGrant(msgspec.Struct, frozen=True, kw_only=True):
     shown_paths: frozenset[str] = frozenset()
     bypasses_proxy: bool = False
     """The program connects without a proxy, as `ssh` does, and gets this machine's network."""
-    only_repacks: bool = False
+    is_repack_only: bool = False
     """The call only runs git to repack objects and remove old packs."""
     programs: frozenset[str] = frozenset()
     """The programs it runs, where all words are known."""
@@ -111,7 +111,7 @@ class SandboxBuilder:
     def build_box(self, kind: BoxKind, leave: SandboxGrant) -> Box:
         roots = self._workspace_folders()
         private = self._temporary_folder(kind)
-        self._make_folders()
+        self._make_bayou_folders()
         folders, files, shown = self._hidden_places(roots, leave)
         sockets = (private, *ALLOWED_SOCKETS, *shown)
         linked = self._link_finder.find_in(roots)
@@ -125,12 +125,12 @@ class SandboxBuilder:
         present, missing = guarded_paths_in(roots)
         own = real_paths(self._setting_paths((*self._sandbox_settings.write, *self._allowed_places("write"))))
         granted = real_paths(self._setting_paths(leave.writable))
-        stores = self._caches.stores(leave.programs) if _only_installs(leave) else ()
+        stores = self._caches.existing_stores(leave.programs) if _is_install_only(leave) else ()
         more = (private, *temporary_folders(), *git.writable, *own, *granted, *stores)
         caches = self._cache_folder(roots[0], private, (*roots, *more), leave.server)
         writable = outermost((*roots, *more, caches))
         is_shared = any(_hides_any(root, (self._home, *temporary_folders())) for root in roots)
-        packs = git.packs if self.has_mounts and not leave.only_repacks else ()
+        packs = git.packs if self.has_mounts and not leave.is_repack_only else ()
         usable = (*own, *granted, *(root for root in roots if not _contains_workspace(root, self._home)))
         user_caches = self._user_caches(roots, (*usable, *stores))
         protected = real_paths((*git.guarded, *packs, *present, *self._autorun_files, self._own_folder))
@@ -142,14 +142,14 @@ class SandboxBuilder:
             for path in protected
             if covering_place(path, writable) and path not in granted and not _hides_any(path, roots)
         )
-        links = self._held_links((*git.links, *present, *self._caches.user_paths), writable)
+        links = self._protected_links((*git.links, *present, *self._caches.user_cache_paths), writable)
         held = (*git.pinned, *parent_folders((*guarded, *links, *git.pinned, *secrets), writable))
         shared = _paths_outside(
-            () if _only_installs(leave) else linked.linked_elsewhere,
+            () if _is_install_only(leave) else linked.linked_elsewhere,
             (*guarded, *folders, *files, *own, *granted),
         )
         has_mounts = self.has_mounts
-        places = (*self._autorun_files, *_paths_outside(self._caches.user_paths, (*usable, *stores)))
+        places = (*self._autorun_files, *_paths_outside(self._caches.user_cache_paths, (*usable, *stores)))
         start_up = [path for path in places if not has_mounts or not os.path.lexists(path)]
         return Box(
             kind="work",
@@ -182,7 +182,7 @@ class SandboxBuilder:
             ),
             network=self._box_network(leave),
             environment=(
-                *self._caches.variables(caches, usable),
+                *self._caches.cache_variables(caches, usable),
                 *_git_environment(),
                 ("TMPDIR", private),
             ),
@@ -215,7 +215,7 @@ class SandboxBuilder:
         )
 
     @property
-    def allowed_by_rules(self) -> tuple[str, ...]:
+    def places_allowed_by_rules(self) -> tuple[str, ...]:
         return (*self._allowed_places("write"), *self._allowed_places("read"))
 
     def _secrets_to_hide(
@@ -308,12 +308,12 @@ class SandboxBuilder:
         place = place_to_allow(path, self._home, os.path.exists)
         if place is None:
             return found(path, problem="it does not exist, and only your whole home folder could be allowed")
-        why = autorun_reason(place, self._home, (self._own_folder,)) or self._caches.danger_of(place)
+        why = autorun_reason(place, self._home, (self._own_folder,)) or self._caches.write_danger_of(place)
         if why is None and covering_place(place, (self._home,)) is None:
             why = "it is outside your home"
         return found(place, danger=why or "")
 
-    def _make_folders(self) -> None:
+    def _make_bayou_folders(self) -> None:
         """Creates bayou's folders, since only existing folders can be hidden."""
         with suppress(OSError):  # The home folder is missing or read-only.
             Path(self._own_folder).mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -324,13 +324,13 @@ class SandboxBuilder:
         """Returns the user's caches in the folders of work, as where that is the home."""
         return tuple(
             path
-            for path in _paths_outside(self._caches.of_user(), excluded)
+            for path in _paths_outside(self._caches.existing_user_caches(), excluded)
             if covering_place(path, (*roots, *temporary_folders())) and not _hides_any(path, roots)
         )
 
     @property
     def _private_places(self) -> tuple[str, ...]:
-        found = self._command_context.private_files.find()
+        found = self._command_context.private_files.find_private_places()
         return (*found.files, *found.folders)
 
     @property
@@ -347,7 +347,7 @@ class SandboxBuilder:
     def _sandbox_settings(self) -> SandboxSettings:
         return self._options.effective_settings.settings.sandbox
 
-    def _held_links(self, paths: Sequence[str], writable: Sequence[str]) -> tuple[str, ...]:
+    def _protected_links(self, paths: Sequence[str], writable: Sequence[str]) -> tuple[str, ...]:
         """Returns the protected paths that are links: a command could replace the link instead of its target."""
         return tuple(
             path
@@ -378,7 +378,7 @@ class SandboxBuilder:
         reached = tuple(path for path in found if path not in (*folders, *files))
         folders += tuple(path for path in wanted if is_dir(Path(path)))
         files += tuple(path for path in wanted if not is_dir(Path(path)) and not self._has_no_key(path))
-        private = self._command_context.private_files.find()
+        private = self._command_context.private_files.find_private_places()
         projects = (root for root in roots if not _contains_workspace(root, self._home))
         not_private = (*projects, *real_paths(self._setting_paths(self._allowed_places("read"))))
         folders += _paths_outside(private.folders, not_private)
@@ -440,8 +440,8 @@ class SandboxBuilder:
 
     def _cache_folder(self, project: str, private: str, writable: tuple[str, ...], server: str) -> str:
         if not server:
-            return self._caches.folder(project, private, writable)
-        return self._caches.folder(project, self._temporary_folder("server"), writable, server)
+            return self._caches.project_folder(project, private, writable)
+        return self._caches.project_folder(project, self._temporary_folder("server"), writable, server)
 
     def _temporary_folder(self, kind: BoxKind | Literal["server"]) -> str:
         """Returns the session's temporary folder, in which only its own commands listen on sockets."""
@@ -470,7 +470,7 @@ def _paths_outside(paths: Iterable[str], places: tuple[str, ...]) -> tuple[str, 
     return tuple(path for path in paths if covering_place(path, places) is None)
 
 
-def _only_installs(leave: SandboxGrant) -> bool:
+def _is_install_only(leave: SandboxGrant) -> bool:
     """Whether the tool call only runs package managers, which replace linked files by new ones."""
     installs = [program for program in leave.programs if group_of_tool(program) is not None]
     return leave.uses_network and bool(installs) and leave.programs <= {*installs, "cd"}

@@ -5,7 +5,7 @@ from typing import Final
 from app.engine.sandbox.sandboxes import SandboxState
 from tools.box.plan import ConfinementMethod
 
-METHOD_DESCRIPTIONS: Final[dict[ConfinementMethod, str]] = {
+CONFINEMENT_DESCRIPTIONS: Final[dict[ConfinementMethod, str]] = {
     "namespaces": "full sandbox: separate mounts and network, Landlock, filtered system calls",
     "namespaces without landlock": "sandbox without Landlock: separate mounts and network, filtered system calls; "
     "commands can signal other programs",
@@ -13,12 +13,12 @@ METHOD_DESCRIPTIONS: Final[dict[ConfinementMethod, str]] = {
     "seatbelt": "partial sandbox: files and network through `sandbox-exec`; not tested yet",
     "none": "nothing",
 }
-SETTING_DESCRIPTIONS: Final = {
+SANDBOX_SETTING_DESCRIPTIONS: Final = {
     "auto": "the agent's commands run in the sandbox if the system supports it, except in mode full",
     "required": "commands run only in a full sandbox, in every mode",
     "off": "no sandbox",
 }
-NETWORK_DESCRIPTIONS: Final = {
+SANDBOX_NETWORK_DESCRIPTIONS: Final = {
     "off": "commands reach only servers started in this session",
     "listed": "commands reach servers started in this session, and hosts allowed by you or by rules",
     "open": "commands reach everything",
@@ -39,9 +39,9 @@ def sandbox_state_text(state: SandboxState) -> str:
 def sandbox_report_lines(state: SandboxState) -> list[str]:
     lines = [
         f"Now: {sandbox_state_text(state)}.",
-        f"This system has {METHOD_DESCRIPTIONS[state.step]}.",
-        f"sandbox.mode {state.setting}: {SETTING_DESCRIPTIONS[state.setting]}.",
-        f"sandbox.network {state.network}: {NETWORK_DESCRIPTIONS[state.network]}.",
+        f"This system has {CONFINEMENT_DESCRIPTIONS[state.step]}.",
+        f"sandbox.mode {state.setting}: {SANDBOX_SETTING_DESCRIPTIONS[state.setting]}.",
+        f"sandbox.network {state.network}: {SANDBOX_NETWORK_DESCRIPTIONS[state.network]}.",
     ]
     if state.why and state.step != "none":
         lines.insert(2, f"Missing for the complete sandbox: {state.why}.")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tools.box.proxy import HostProxy
 
 _MAX_GRANTS = 1_000
-_CACHE_SECONDS = 1.0
+_FILE_BOX_CACHE_SECONDS = 1.0
 _PROGRAM_CALL_ID = "program"
 _UNKNOWN_COMMAND = "a command in the sandbox"
 _MAX_COMMAND_CHARACTERS = 120
@@ -113,7 +113,7 @@ class Sandboxes:
         return self._workspace.abilities()
 
     @property
-    def are_possible(self) -> bool:
+    def can_sandbox_commands(self) -> bool:
         """Whether commands can run in a sandbox here, and the settings do not switch it off."""
         return self._workspace.has_local_processes and is_sandbox_usable(
             self._options.effective_settings.settings, self.system_abilities
@@ -121,7 +121,7 @@ class Sandboxes:
 
     @property
     def are_in_force(self) -> bool:
-        return (self._mode_setting == "required" or self._mode() != "full") and self.are_possible
+        return (self._sandbox_setting == "required" or self._mode() != "full") and self.can_sandbox_commands
 
     @property
     def have_own_network(self) -> bool:
@@ -138,7 +138,7 @@ class Sandboxes:
         if self._mode() == "full" or not self._is_probed:
             return ""
         if not self.are_in_force:
-            why = "sandbox off" if self._mode_setting == "off" else "no sandbox"
+            why = "sandbox off" if self._sandbox_setting == "off" else "no sandbox"
             return f"{why}: commands need approval" if self._mode() == "auto-edit" else why
         return "" if self.system_abilities.step.startswith("namespaces") else "Landlock only"
 
@@ -149,7 +149,7 @@ class Sandboxes:
             _ = self.are_in_force
         self._is_probed = True
 
-    def state(self) -> SandboxState:
+    def sandbox_state(self) -> SandboxState:
         """Returns the current state of the sandbox in which commands run."""
         is_in_force = self.are_in_force
         box = self._paths.build_box("work", SandboxGrant()) if is_in_force else None
@@ -157,7 +157,7 @@ class Sandboxes:
         if not self._workspace.has_local_processes:
             why = "commands run on another machine"
         return SandboxState(
-            setting=self._mode_setting,
+            setting=self._sandbox_setting,
             step=self.system_abilities.step if self._workspace.has_local_processes else "none",
             why=why,
             is_in_force=is_in_force,
@@ -189,7 +189,7 @@ class Sandboxes:
             return SandboxGrant(kind="outside")
         if decision.sandbox_requests:
             risk = "contained"
-        if risk == "forbidden" or (mode == "full" and self._mode_setting != "required"):
+        if risk == "forbidden" or (mode == "full" and self._sandbox_setting != "required"):
             return SandboxGrant(kind="outside")
         parts = decision.verdict.parts[len(decision.sandbox_requests) :]
         known = [part.command_words for part in parts]
@@ -205,7 +205,7 @@ class Sandboxes:
             writable=frozenset(one.place for one in requested if one.verb == "write"),
             shown_paths=frozenset(one.place for one in requested if one.verb in ("read", "use")),
             bypasses_proxy=any(map(bypasses_proxy, reaching)),
-            only_repacks=bool(known)
+            is_repack_only=bool(known)
             and all(words is not None and words[:2] in _REPACK_COMMANDS for words in known),
             programs=frozenset(words[0].rpartition("/")[2] for words in known if words)
             if all(known) and decision.shows_credentials
@@ -221,7 +221,7 @@ class Sandboxes:
             if not self.are_in_force:
                 return None
             leave = SandboxGrant()
-        elif leave.kind == "outside" or not self.are_possible:
+        elif leave.kind == "outside" or not self.can_sandbox_commands:
             return None
         if lasts:  # the exceptions of one call do not hold for later ones
             leave = SandboxGrant(command=leave.command)
@@ -232,7 +232,7 @@ class Sandboxes:
     def box_for_running_call(self, call_id: str) -> Box | None:
         """Returns the current sandbox for a tool call that is still running. For a thread."""
         leave = self._grant_by_call.get(call_id, SandboxGrant())
-        if leave.kind == "outside" or not self.are_possible:
+        if leave.kind == "outside" or not self.can_sandbox_commands:
             return None
         return self._paths.build_box(leave.kind, leave)
 
@@ -244,13 +244,13 @@ class Sandboxes:
             str(self._workspace.cwd),
             self._workspace.added.real,
             self._options.effective_settings.settings,
-            self._paths.allowed_by_rules,
+            self._paths.places_allowed_by_rules,
         )
         now = time.monotonic()
         if (
             self._cached_file_box is None
             or self._cached_file_box[1] != key
-            or now - self._cached_file_box[0] > _CACHE_SECONDS
+            or now - self._cached_file_box[0] > _FILE_BOX_CACHE_SECONDS
         ):
             self._cached_file_box = (now, key, self._paths.build_box("work", SandboxGrant()))
         return msgspec.structs.replace(self._cached_file_box[2], granted=tuple(self._granted_places))
@@ -259,7 +259,7 @@ class Sandboxes:
         """Returns the sandbox for reading the start-up files of the user's shell, which may write and send
         nothing. Returns None where a forbidden write would hang: some files wait for a lock until a timeout."""
         self._require_usable_sandbox()
-        if self._mode_setting == "off" or not (self.are_possible and self._paths.has_mounts):
+        if self._sandbox_setting == "off" or not (self.can_sandbox_commands and self._paths.has_mounts):
             return None
         return Box(kind="read", writable=(folder,), environment=(("TMPDIR", folder),))
 
@@ -275,7 +275,7 @@ class Sandboxes:
         """Returns the sandbox for a program that bayou runs on the workspace. `in_every_mode`: also where
         commands of the model run outside."""
         self._require_usable_sandbox()
-        if not (self.are_possible if in_every_mode else self.are_in_force):
+        if not (self.can_sandbox_commands if in_every_mode else self.are_in_force):
             return None
         leave = SandboxGrant(command="a program started by bayou")
         box = await asyncio.to_thread(self._paths.reserve_and_build_box, "work", leave)
@@ -335,9 +335,11 @@ class Sandboxes:
         network = await self._workspace.own_network()
         if self._proxy is None:
             hosts = self.hosts
-            self._proxy = HostProxy(hosts.decide_connection, is_listed=hosts.is_listed)
+            self._proxy = HostProxy(hosts.decide_connection, is_listed=hosts.is_host_allowed_by_rule)
             await self._proxy.serve(network.listening_socket)
-        caller = self.hosts.caller_name(call_id, leave.command or _UNKNOWN_COMMAND, leave.hosts, lasts=lasts)
+        caller = self.hosts.register_caller(
+            call_id, leave.command or _UNKNOWN_COMMAND, leave.hosts, lasts=lasts
+        )
         environment = (*box.environment, *proxy_variables(network.port, caller))
         return msgspec.structs.replace(box, environment=environment, caller=caller)
 
@@ -353,12 +355,12 @@ class Sandboxes:
         self._paths.close()
 
     @property
-    def _mode_setting(self) -> Literal["auto", "off", "required"]:
+    def _sandbox_setting(self) -> Literal["auto", "off", "required"]:
         return self._options.effective_settings.settings.sandbox.mode
 
     def _require_usable_sandbox(self) -> None:
         step = self.system_abilities.step
-        if self._mode_setting != "required":
+        if self._sandbox_setting != "required":
             return
         if not self._workspace.has_local_processes:
             raise ToolError(

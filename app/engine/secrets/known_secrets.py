@@ -40,7 +40,7 @@ class SecretSources(msgspec.Struct, frozen=True, kw_only=True):
 
     agent_dir: Path | None = None
     home: Path = msgspec.field(default_factory=Path.home)
-    env: Mapping[str, str] = {}
+    environment: Mapping[str, str] = {}
 
 
 class KnownSecrets:
@@ -49,7 +49,9 @@ class KnownSecrets:
     def __init__(self, places: SecretSources) -> None:
         self._sources = places
         self._file_stamps: dict[str, FileStamp] = {}
-        self._values_by_file: dict[str, tuple[KnownSecret, ...]] = {"": tuple(_from_variables(places.env))}
+        self._values_by_file: dict[str, tuple[KnownSecret, ...]] = {
+            "": tuple(_secrets_from_variables(places.environment))
+        }
         self._named_values_by_file: dict[str, tuple[KnownSecret, ...]] = {}
         self._version_numbers = count(1)
         self.version = 0
@@ -71,16 +73,16 @@ class KnownSecrets:
         folder: the work is on another machine."""
         if self._sources.agent_dir is not None:
             own: tuple[tuple[str, ReadSecrets], ...] = (
-                ("auth.json", _from_auth_file),
-                ("models.json", _from_models_file),
-                ("mcp.json", _from_mcp_file),
-                ("mcp-auth.json", _from_sign_ins_file),
+                ("auth.json", _secrets_from_auth_file),
+                ("models.json", _secrets_from_models_file),
+                ("mcp.json", _secrets_from_mcp_file),
+                ("mcp-auth.json", _secrets_from_sign_ins_file),
             )
             for name, read in own:
                 self._read_file_if_changed(self._sources.agent_dir / name, read)
         if cwd is not None:
             for name in _MCP_CONFIG_FILES:
-                self._read_file_if_changed(cwd / name, _from_mcp_file)
+                self._read_file_if_changed(cwd / name, _secrets_from_mcp_file)
             for path in (*_secret_files(cwd), *self._files_named_in(cwd, texts)):
                 self.search_file(path)
 
@@ -95,9 +97,9 @@ class KnownSecrets:
     def search_file(self, path: Path) -> None:
         """Searches a file for secrets if its name marks it as secret, or if it is a private key."""
         if holds_secrets(str(path)):
-            self._read_file_if_changed(path, _from_env_file)
+            self._read_file_if_changed(path, _secrets_from_env_file)
         else:
-            self._read_file_if_changed(path, _from_key_file)
+            self._read_file_if_changed(path, _secrets_from_key_file)
 
     def _files_named_in(self, cwd: Path, texts: Iterable[str]) -> Iterator[Path]:
         left = _MAX_NAMED_FILES
@@ -150,14 +152,14 @@ class KnownSecrets:
             self.version = next(self._version_numbers)
 
 
-def _from_variables(env: Mapping[str, str]) -> Iterator[KnownSecret]:
+def _secrets_from_variables(env: Mapping[str, str]) -> Iterator[KnownSecret]:
     for name, value in env.items():
         if is_secret_variable(name, value):
             login = _URL_PASSWORD_PATTERN.search(value)
             yield KnownSecret(name, login[1] if login is not None else value)
 
 
-def _from_auth_file(path: str, text: str) -> SecretsOfFile:
+def _secrets_from_auth_file(path: str, text: str) -> SecretsOfFile:
     """Returns the keys and tokens in bayou's file of credentials, by provider, without expiry and account names."""
     return tuple(
         KnownSecret(f"{provider}-{field}", value)
@@ -167,16 +169,16 @@ def _from_auth_file(path: str, text: str) -> SecretsOfFile:
     ), ()
 
 
-def _from_models_file(path: str, text: str) -> SecretsOfFile:
+def _secrets_from_models_file(path: str, text: str) -> SecretsOfFile:
     found: list[KnownSecret] = []
     for provider, entry in _as_dict(_parse_json_object(text).get("providers")).items():
         if key := _literal_key(_as_dict(entry).get("apiKey")):
             found.append(KnownSecret(f"{provider}-key", key))
-        found += _from_headers(provider, _as_dict(_as_dict(entry).get("headers")))
+        found += _secrets_from_headers(provider, _as_dict(_as_dict(entry).get("headers")))
     return tuple(found), ()
 
 
-def _from_headers(owner: str, headers: Mapping[str, Any]) -> Iterator[KnownSecret]:
+def _secrets_from_headers(owner: str, headers: Mapping[str, Any]) -> Iterator[KnownSecret]:
     """Yields the values of HTTP headers whose name sounds secret."""
     for name, said in headers.items():
         value = _literal_key(said)
@@ -184,20 +186,22 @@ def _from_headers(owner: str, headers: Mapping[str, Any]) -> Iterator[KnownSecre
             yield KnownSecret(f"{owner}-{name}", value.rpartition(" ")[2])
 
 
-def _from_mcp_file(path: str, text: str) -> SecretsOfFile:
+def _secrets_from_mcp_file(path: str, text: str) -> SecretsOfFile:
     """Returns the secrets in a configuration of MCP servers: headers and variables that sound secret, and client
     secrets."""
     found: list[KnownSecret] = []
     for server, entry in _as_dict(_parse_commented_object(text).get("mcpServers")).items():
         said = {**_as_dict(_as_dict(entry).get("env")), **_as_dict(_as_dict(entry).get("headers"))}
-        found += _from_headers(server, {name: each for name, each in said.items() if "${" not in str(each)})
+        found += _secrets_from_headers(
+            server, {name: each for name, each in said.items() if "${" not in str(each)}
+        )
         for field, name in (("clientSecret", "client-secret"), ("privateKey", "private-key")):
             if secret := _literal_key(_as_dict(_as_dict(entry).get("oauth")).get(field)):
                 found.append(KnownSecret(f"{server}-{name}", secret))
     return tuple(found), ()
 
 
-def _from_sign_ins_file(path: str, text: str) -> SecretsOfFile:
+def _secrets_from_sign_ins_file(path: str, text: str) -> SecretsOfFile:
     return tuple(
         KnownSecret(f"{server.partition(' ')[0]}-{field}", value)
         for server, entry in _parse_json_object(text).items()
@@ -207,7 +211,7 @@ def _from_sign_ins_file(path: str, text: str) -> SecretsOfFile:
     ), ()
 
 
-def _from_env_file(path: str, text: str) -> SecretsOfFile:
+def _secrets_from_env_file(path: str, text: str) -> SecretsOfFile:
     named = tuple(
         KnownSecret(one.name, one.value)
         for one in assigned_secrets(path, text)
@@ -216,7 +220,7 @@ def _from_env_file(path: str, text: str) -> SecretsOfFile:
     return tuple(known_values_in(path, text)), named
 
 
-def _from_key_file(path: str, text: str) -> SecretsOfFile:
+def _secrets_from_key_file(path: str, text: str) -> SecretsOfFile:
     """Returns the lines of a private key as secrets, since a text may quote some lines without the beginning."""
     lines = find_private_keys(text).spans if PRIVATE_KEY_LITERAL in text or BASE64_BEGIN in text else ()
     return tuple(

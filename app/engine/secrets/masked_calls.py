@@ -85,7 +85,7 @@ class MaskedCalls:
         self._find_secrets(context, (text,))
         only = paths[0] if len(paths) == 1 else None
         if workspace_of_context(context).has_local_files:
-            for file in _files_of_keys(text, only, context.cwd):
+            for file in _key_files_quoted_in(text, only, context.cwd):
                 self._masking.known_secrets.search_file(Path(file))
             for path in paths:
                 if holds_secrets(path):
@@ -146,7 +146,7 @@ class MaskedCalls:
                 "into it. Use a variable or another way by which the program gets the secret, or ask the user to put "
                 "it there."
             )
-        return with_texts(shown, lambda text: _unmasked_text(text, known))
+        return with_texts(shown, lambda text: _unmask_text(text, known))
 
     def _learn_placeholders(self, path: str, files: FileOperations) -> str:
         """Remembers the secrets behind the placeholders of a file; returns the file's text."""
@@ -177,14 +177,14 @@ def _is_file(files: FileOperations, path: str) -> bool:
         return False
 
 
-def _files_of_keys(text: str, path: str | None, cwd: Path) -> Iterator[str]:
+def _key_files_quoted_in(text: str, path: str | None, cwd: Path) -> Iterator[str]:
     """Yields the files from which a text quotes lines of a private key."""
     names = dict.fromkeys(found[1] or path for found in _KEY_LINE_PATTERN.finditer(text))
     for name in [one for one in names if one][:_MAX_KEY_FILES]:
         yield absolute_path(name, cwd)
 
 
-def _unmasked_text(text: str, known: Mapping[str, str]) -> str:
+def _unmask_text(text: str, known: Mapping[str, str]) -> str:
     for mark, secret in known.items():
         text = text.replace(mark, secret)
     return text

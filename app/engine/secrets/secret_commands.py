@@ -26,4 +26,4 @@ async def call_no_secret(session: Session, digest: str) -> None:
 
 @session_command("Send the last masked prompt unmasked", answer="disposition")
 async def unmask(session: Session) -> PromptDisposition:
-    return await session.unmask()
+    return await session.resend_unmasked()

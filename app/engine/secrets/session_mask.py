@@ -26,8 +26,8 @@ from tools.masking.marks import MARK_PREFIX, Marker
 from tools.masking.mask import CustomShape, Mask
 from tools.workspace import Workspace
 
-_MAX_MARKS = 500
-KEY_FILE = "secrets.key"
+_MAX_REMEMBERED_MARKS = 500
+PLACEHOLDER_KEY_FILE = "secrets.key"
 _KEY_BYTES = 32
 MaskableMessage = TypeVar("MaskableMessage", UserMessage, CustomMessage, BashExecutionMessage)
 
@@ -94,7 +94,7 @@ class SessionMask:
                 self._shared_marker(),
                 known=self.known_secrets.known_values(),
                 named=self.known_secrets.named_secrets(),
-                own=custom_patterns(chosen.patterns)[0],
+                own=parse_custom_patterns(chosen.patterns)[0],
                 ignored=chosen.ignore,
                 as_bytes=as_bytes,
             )
@@ -191,7 +191,7 @@ class SessionMask:
         self._found_secrets[mark] = MaskedSecret(
             mark=mark, kind=kind, digest=digest, where=where, count=count
         )
-        while len(self._found_secrets) > _MAX_MARKS:
+        while len(self._found_secrets) > _MAX_REMEMBERED_MARKS:
             self._found_secrets.popitem(last=False)
 
     @property
@@ -229,11 +229,11 @@ def _load_or_create_key(agent_dir: Path | None) -> bytes:
     made = os.urandom(_KEY_BYTES)
     if agent_dir is None:
         return made
-    path = agent_dir / KEY_FILE
+    path = agent_dir / PLACEHOLDER_KEY_FILE
     kept = _read_key(path)
     if kept is not None:
         return kept
-    beside = agent_dir / f"{KEY_FILE}.{os.getpid()}"
+    beside = agent_dir / f"{PLACEHOLDER_KEY_FILE}.{os.getpid()}"
     try:
         agent_dir.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -261,7 +261,7 @@ def _read_key(path: Path) -> bytes | None:
     return kept if len(kept) >= _KEY_BYTES else None
 
 
-def custom_patterns(patterns: Iterable[str]) -> tuple[tuple[CustomShape, ...], tuple[str, ...]]:
+def parse_custom_patterns(patterns: Iterable[str]) -> tuple[tuple[CustomShape, ...], tuple[str, ...]]:
     """Parses the user's `KIND: EXPRESSION` patterns for secrets; returns the patterns and the errors."""
     found: list[CustomShape] = []
     problems: list[str] = []

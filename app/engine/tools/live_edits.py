@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _MIN_CHECK_INTERVAL: Final = 0.15
 _MIN_PAUSE_FACTOR: Final = 5
 """After a check that took t, the next one waits at least this many t."""
-_STOPPED_TEXT: Final = (
+_STOPPED_EDIT_TEXT: Final = (
     "The call was stopped at this edit, before it was complete; later edits in the call were not applied."
 )
 
@@ -166,7 +166,7 @@ class LiveEdits(CallWatch):
         )
 
     def _stopped_edit(self, index: int, call: ToolCall, lost: "UnmatchedEdit") -> _StoppedEdit:
-        said = failed_result(f"{lost.reason}\n\n{_STOPPED_TEXT}", {"stoppedEarly": True})
+        said = failed_result(f"{lost.reason}\n\n{_STOPPED_EDIT_TEXT}", {"stoppedEarly": True})
         real = (lost.real_path,) if lost.real_path else ()
         return _StoppedEdit(
             index=index,

@@ -81,8 +81,12 @@ class NestedCalls(msgspec.Struct, eq=False):
                 )
             )
             started = time.monotonic()
-            prepared = await within.pipeline.prepare(call, self._progress_publisher(call, parent_id))
-        result = prepared if isinstance(prepared, ToolResult) else await within.pipeline.run(prepared)
+            prepared = await within.pipeline.prepare_call(call, self._progress_publisher(call, parent_id))
+        result = (
+            prepared
+            if isinstance(prepared, ToolResult)
+            else await within.pipeline.run_prepared_call(prepared)
+        )
         await self.event_bus.publish(
             ToolExecutionEnd(
                 tool_call_id=call.id,

@@ -7,7 +7,7 @@ from app.engine.context.compactor import CompactionDraft, Compactor
 from app.engine.core.conversation import Conversation
 from app.engine.core.prompt_intake import RequestRefused
 from app.engine.preconditions import Preconditions
-from app.engine.tree.navigation import Navigation
+from app.engine.tree.navigation import SessionNavigation
 from app.values.entries import CompactionEntry
 from app.values.events import CompactionResult
 
@@ -20,7 +20,7 @@ class CompactionActions(msgspec.Struct, frozen=True, kw_only=True):
     conversation: Conversation
     runner: AgentRunner
     preconditions: Preconditions
-    navigation: Navigation
+    navigation: SessionNavigation
 
     async def compact(self, instructions: str | None = None) -> CompactionResult:
         """Replaces the older part of the context by a summary, after stopping the agent's run."""
@@ -34,7 +34,7 @@ class CompactionActions(msgspec.Struct, frozen=True, kw_only=True):
         self.preconditions.require_model()
         return await self.compactor.draft_compaction(instructions)
 
-    async def compact_with(self, draft: CompactionDraft) -> CompactionResult:
+    async def compact_with_draft(self, draft: CompactionDraft) -> CompactionResult:
         """Compacts the session with a draft as the user edited it."""
         self.preconditions.require_idle("Compaction")
         return await self.compactor.compact("manual", draft=draft)
@@ -52,6 +52,6 @@ class CompactionActions(msgspec.Struct, frozen=True, kw_only=True):
             raise RequestRefused(
                 "Nothing on this branch has been compacted, so the full history is already there."
             )
-        arrival = await self.navigation.go_to(found.parent_id)
+        arrival = await self.navigation.go_to_entry(found.parent_id)
         self.compactor.pause_automatic_compaction()
-        return arrival.text
+        return arrival.prompt_text

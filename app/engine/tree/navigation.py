@@ -35,7 +35,7 @@ SwitchReason = Literal["new", "resume", "fork", "tree", "reload"]
 class NavigationResult(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of going to another point of the session tree."""
 
-    text: str | None = None
+    prompt_text: str | None = None
     """The text of the chosen prompt, for the editor: going to a prompt means going before it."""
     summary: BranchSummaryEntry | None = None
     """The summary of the branch that was left."""
@@ -43,7 +43,7 @@ class NavigationResult(msgspec.Struct, frozen=True, kw_only=True):
     """The restored files."""
 
 
-class Navigation(msgspec.Struct, frozen=True, kw_only=True):
+class SessionNavigation(msgspec.Struct, frozen=True, kw_only=True):
     """Moves one session to other points of its tree and to other session files."""
 
     core: SessionCore
@@ -63,7 +63,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
 
     # Within the tree
 
-    async def go_to(
+    async def go_to_entry(
         self,
         entry_id: str | None,
         wish: NavigationOptions = NavigationOptions(),  # noqa: B008  (frozen)
@@ -77,13 +77,15 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
             entry_id, text = target.leaf_id, target.text
         restored: list[RestoredData] = []
         stays = (
-            None if wish.should_restore_files else await self.files.file_restorer.restores_to_record(entry_id)
+            None
+            if wish.should_restore_files
+            else await self.files.file_restorer.restored_data_to_record(entry_id)
         )
 
         async def before_moving() -> None:
             if wish.should_restore_files:
-                plan = await self.files.file_restorer.preview_entry(entry_id, is_move=True)
-                restored.append(await self.files.session_files.carry_out(plan, wish.restore_choices))
+                plan = await self.files.file_restorer.plan_restore_to_entry(entry_id, is_move=True)
+                restored.append(await self.files.session_files.carry_out_restore(plan, wish.restore_choices))
 
         try:
             summary = await self.context.branch_summariser.move_and_summarise(entry_id, wish, before_moving)
@@ -94,11 +96,15 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         await self._publish_replaced("tree")
         for data in (*restored, *((stays,) if stays is not None else ())):
             if await self.files.session_files.record_restore(data) is not None:
-                await self.files.file_restorer.tell_model(data)
+                await self.files.file_restorer.report_restore_to_model(data)
         files = restored[0] if restored else None
-        return NavigationResult(text=text, summary=summary, files=files)
+        return NavigationResult(prompt_text=text, summary=summary, files=files)
 
-    async def merge(self, leaf_id: str, wish: NavigationOptions = NavigationOptions()) -> BranchSummaryEntry:  # noqa: B008  (frozen)
+    async def merge_branch(
+        self,
+        leaf_id: str,
+        wish: NavigationOptions = NavigationOptions(),  # noqa: B008  (frozen)
+    ) -> BranchSummaryEntry:
         """Summarises another branch of the session tree into this one."""
         self.preconditions.require_idle("Merging a session branch")
         summary = await self.context.branch_summariser.merge_branch(leaf_id, wish)
@@ -114,17 +120,17 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
             log = SessionLog.in_memory(self.session_paths.cwd)
         else:
             log = self.session_paths.create_session(parent=parent)
-        await self.open(log, "new")
+        await self.open_session(log, "new")
 
     async def switch_to(self, name: str) -> None:
         """Continues with the session file of this name, or with a new session in it."""
         if self.session_paths.is_file_of(self.core.conversation.log, name):  # the session is open already
             await self.stop_operations()
             return
-        log = self.session_paths.open_or_begin(name)
+        log = self.session_paths.open_or_create(name)
         log.require_cwd(self.session_paths.cwd)
         await self.stop_operations()
-        await self.open(log, "resume")
+        await self.open_session(log, "resume")
 
     async def fork(self, entry_id: str, position: Literal["before", "at"] = "before") -> bool:
         """Continues in a copy of the session that ends before or at an entry. Returns False if an extension
@@ -136,15 +142,19 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
             return False
         is_here = entry_id == log.leaf_id
         await self.stop_operations()  # the fork includes everything up to the present point
-        folder, cwd, fsync = self.session_paths.folder, self.session_paths.cwd, self.session_paths.sync_policy
+        folder, cwd, fsync = (
+            self.session_paths.project_folder,
+            self.session_paths.cwd,
+            self.session_paths.sync_policy,
+        )
         if position == "before":
             copy = fork_before(log, entry_id, folder, cwd=cwd, fsync=fsync)
         else:
             copy = clone_path(log, folder, leaf_id=None if is_here else entry_id, cwd=cwd, fsync=fsync)
-        await self.open(copy, "fork")
+        await self.open_session(copy, "fork")
         return True
 
-    async def open(self, log: SessionLog, reason: SwitchReason, *, stays: bool = False) -> None:
+    async def open_session(self, log: SessionLog, reason: SwitchReason, *, stays: bool = False) -> None:
         """Opens a session in its own folder, or in the current folder if the user asked for it (`stays`)."""
         self.preconditions.require_idle("Switching sessions")
         is_elsewhere = reason in ("new", "resume", "fork")
@@ -152,18 +162,18 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
             log.close()
             raise SwitchCancelled("An extension prevented leaving this session.")
         await self.jobs.close(keep_pinned=True)
-        self.core.queues.clear_generated()
+        self.core.queues.remove_generated_messages()
         self.core.deliveries.drop_messages_not_in(frozenset(), self.core.conversation.log.__contains__)
         self.core.conversation.switch_log(log).close()
         self.core.workspace.artifacts.move_to_session(*output_folders_of(log))
         if reason != "fork":  # a fork keeps the variables that its cells have defined
             self.core.workspace.end_kernel("Another session is open.")
-        if not stays and not log.is_read_only and self.session_paths.belongs_elsewhere(log):
+        if not stays and not log.is_read_only and self.session_paths.is_of_other_folder(log):
             await self.enter_folder(log.cwd)
         self._record_unrecorded_changes()
         self.core.conversation.recover_partial_answer()
         await self._publish_replaced(reason)
-        self.servers.resume()
+        self.servers.adopt_stored_exposure()
 
     def _record_unrecorded_changes(self) -> None:
         """Records file changes that a crash left unrecorded."""
@@ -171,13 +181,13 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         if told is not None:
             self.core.conversation.log.problems.append(told)
 
-    def restore(
+    def restore_session(
         self, *, restores_model: bool, restores_thinking: bool = True, name: str | None = None
     ) -> bool:
         """Restores model and thinking level at the start of the session; returns whether the log names a model.
         A missing model may still come with an extension."""
         log = self.core.conversation.log
-        names_model = bool(log.entries) and self._restore_choice(
+        names_model = bool(log.entries) and self._restore_model_choice(
             model=restores_model, thinking=restores_thinking
         )
         self._record_unrecorded_changes()
@@ -200,7 +210,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
             if message is not None:
                 self.core.queues.hold_for_next_prompt(message)
 
-    def _restore_choice(self, *, model: bool = True, thinking: bool = True) -> bool:
+    def _restore_model_choice(self, *, model: bool = True, thinking: bool = True) -> bool:
         """Restores the model and thinking level that the session log names; returns whether it names a model."""
         log = self.core.conversation.log
         projection = model_and_level_above(log.entries_to_root(), log.entries_to_root(without_messages=True))
@@ -222,7 +232,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         self.context.compactor.reset_for_conversation()
         self.core.usage_totals.reset()
         model = self.core.choice.model
-        self._restore_choice()
+        self._restore_model_choice()
         if self.core.choice.missing_model is not None:
             # It is the same session, whose model has changed meanwhile.
             if reason == "tree" and model is not None:

@@ -20,7 +20,7 @@ _UNMASKED_FIELDS = frozenset(
 """Fields without text: pictures, and data of providers and of the tree."""
 
 
-def entry_masker(masking: SessionMask, folder: Path) -> "TransformEntry":
+def make_entry_masker(masking: SessionMask, folder: Path) -> "TransformEntry":
     """Returns a function that masks the secrets of a session entry, also of entries by older or other programs."""
     masking.known_secrets.search_files(folder if folder.is_dir() else None)
 

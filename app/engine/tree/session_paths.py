@@ -25,12 +25,12 @@ class SessionPaths(msgspec.Struct, kw_only=True):
         """Switches to the session files of the project in this folder."""
         self.cwd = folder
 
-    def belongs_elsewhere(self, log: SessionLog) -> bool:
+    def is_of_other_folder(self, log: SessionLog) -> bool:
         """Whether a session belongs to another folder that exists."""
         return log.cwd.is_absolute() and not is_same_folder(str(log.cwd), self.cwd) and not log.is_cwd_gone
 
     @property
-    def root(self) -> Path:
+    def sessions_root(self) -> Path:
         named = self.effective_settings.settings.sessions.session_dir
         return Path(named).expanduser() if named else self.default_root
 
@@ -44,14 +44,14 @@ class SessionPaths(msgspec.Struct, kw_only=True):
         return partial(sync_timing, self.effective_settings)
 
     @property
-    def folder(self) -> Path:
-        return self.root if self.is_root_custom else session_folder(self.root, self.cwd)
+    def project_folder(self) -> Path:
+        return self.sessions_root if self.is_root_custom else session_folder(self.sessions_root, self.cwd)
 
     def create_session(
         self, *, session_id: str | None = None, parent: Path | None = None, is_helper: bool = False
     ) -> SessionLog:
         return SessionLog.create(
-            self.folder,
+            self.project_folder,
             self.cwd,
             session_id=session_id,
             parent_session=str(parent) if parent else None,
@@ -62,7 +62,7 @@ class SessionPaths(msgspec.Struct, kw_only=True):
     def open_file(self, path: Path, *, read_only: bool = False) -> SessionLog:
         return SessionLog.open(path, read_only=read_only, fsync=self.sync_policy, cwd=self.cwd)
 
-    def open_newer(self, path: Path) -> SessionLog:
+    def open_newer_format(self, path: Path) -> SessionLog:
         """Opens a session file of a newer format version, read-only."""
         log = self.open_file(path, read_only=True)
         log.problems.append(
@@ -70,7 +70,7 @@ class SessionPaths(msgspec.Struct, kw_only=True):
         )
         return log
 
-    def open_or_begin(self, name: str) -> SessionLog:
+    def open_or_create(self, name: str) -> SessionLog:
         """Opens an existing session file, or starts a new session in this path."""
         path = self._resolve_session_path(name)
         if exists(path):
@@ -86,16 +86,16 @@ class SessionPaths(msgspec.Struct, kw_only=True):
 
     def latest_session(self) -> SessionLog | None:
         """Returns this project's most recent session, leaving out those of helpers."""
-        path = latest_session(self.folder, self.cwd)
+        path = latest_session(self.project_folder, self.cwd)
         return self.open_file(path) if path else None
 
     def open_matching(self, id_or_path: str) -> SessionLog:
         """Opens the session with this file or (part of an) id. Raises a `SessionError` when there is none."""
-        return self.open_file(find_session(id_or_path, self.root, self.cwd))
+        return self.open_file(find_session(id_or_path, self.sessions_root, self.cwd))
 
     def open_with_id(self, session_id: str) -> SessionLog:
         """Opens the session of this id in this project, or starts a new one."""
-        for path in self.folder.glob(f"*_{session_id}.jsonl"):
+        for path in self.project_folder.glob(f"*_{session_id}.jsonl"):
             return self.open_file(path)
         return self.create_session(session_id=session_id)
 
@@ -106,7 +106,7 @@ class SessionPaths(msgspec.Struct, kw_only=True):
     def find_session(self, id_or_path: str) -> Path:
         """Returns the file of a session, by path or by (part of an) id. Raises a `SessionError` when there is
         none."""
-        return find_session(id_or_path, self.root, self.cwd)
+        return find_session(id_or_path, self.sessions_root, self.cwd)
 
     def copy_session(
         self, source: Path, *, session_id: str | None = None, about: Path | None = None
@@ -114,7 +114,7 @@ class SessionPaths(msgspec.Struct, kw_only=True):
         """Copies all branches of a session file, to continue here or in the folder `about`; the source is only
         read."""
         cwd = about or self.cwd
-        folder = self.root if self.is_root_custom else session_folder(self.root, cwd)
+        folder = self.sessions_root if self.is_root_custom else session_folder(self.sessions_root, cwd)
         from app.sessions.fork import copy_session  # noqa: PLC0415  (a fork only)
 
         return self.open_file(copy_session(source, folder, cwd, session_id=session_id))

@@ -157,8 +157,8 @@ async def navigate_tree(
     wish = _navigation_options(summarize, custom_instructions, replace_instructions, label)
     wish = msgspec.structs.replace(wish, should_restore_files=restore_files)
     with _catch_stopped_navigation():
-        arrival = await session.branches.go_to(entry_id, wish)
-        return omit_none_fields(cancelled=False, editorText=arrival.text, summaryEntry=arrival.summary)
+        arrival = await session.branches.go_to_entry(entry_id, wish)
+        return omit_none_fields(cancelled=False, editorText=arrival.prompt_text, summaryEntry=arrival.summary)
     return {"cancelled": True}
 
 
@@ -174,7 +174,7 @@ async def merge_branch(
     require_entry_exists(session, entry_id)
     wish = _navigation_options(True, custom_instructions, replace_instructions, label)
     with _catch_stopped_navigation():
-        return {"cancelled": False, "summaryEntry": await session.branches.merge(entry_id, wish)}
+        return {"cancelled": False, "summaryEntry": await session.branches.merge_branch(entry_id, wish)}
     return {"cancelled": True}
 
 

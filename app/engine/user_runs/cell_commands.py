@@ -21,7 +21,7 @@ async def eval(
     reset: bool = False,
     exclude_from_context: bool = False,
 ) -> response_data.CellResult:
-    done = await session.cells.run(
+    done = await session.cells.run_cell(
         code, title=title, timeout=timeout or 0, resets=reset, exclude=exclude_from_context
     )
     return _cell_result(done)
@@ -50,12 +50,12 @@ async def abort_eval(session: Session) -> None:
     stops=True,
 )
 async def restart_kernel(session: Session) -> bool:
-    return await session.cells.restart()
+    return await session.cells.restart_kernel()
 
 
 @session_command("Interpreter, memory and variables of the kernel")
 async def get_kernel(session: Session) -> response_data.Kernel:
-    view = await session.cells.view()
+    view = await session.cells.kernel_info()
     if view is None or view.state == "none":
         return {"state": "none", "cells": 0, "names": []}
     return omit_none_fields(

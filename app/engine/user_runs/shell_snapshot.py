@@ -17,7 +17,7 @@ class ShellSnapshotSource:
         """Whether commands start with a shell snapshot: the setting is on, and they run on this machine."""
         return self._workspace.shell_settings().user_shell is not None and self._workspace.has_local_processes
 
-    def view(self) -> ShellSnapshot | None:
+    def current_snapshot(self) -> ShellSnapshot | None:
         """Returns the shell snapshot; None: it was not needed yet, or is off."""
         own = self._workspace.shell_settings().user_shell
         return own.last_snapshot if own is not None else None

@@ -15,7 +15,7 @@ from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
 from app.engine.secrets.session_mask import SessionMask
 from app.engine.tools.nested_calls import NestedCalls
-from app.engine.user_runs.single_task import ExclusiveTask
+from app.engine.user_runs.exclusive_task import ExclusiveTask
 from app.engine.user_runs.user_shell import CommandBlocked, UserShell
 from app.values.cells import CELL_ENTRY_TYPE, content_to_data, user_cell_id
 from app.values.content import Image, Text, ToolCall, UserContent
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tools.kernel.evaluation import EvalRun
     from tools.kernel.session_kernel import KernelInfo
 
-_MASK_SOURCE = "your cell"
+_CELL_MASK_SOURCE = "your cell"
 
 
 class UserCell(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +62,7 @@ class UserCells(msgspec.Struct, eq=False):
     def is_running(self) -> bool:
         return self.running_task.is_running
 
-    async def run(
+    async def run_cell(
         self,
         code: str,
         *,
@@ -75,11 +75,11 @@ class UserCells(msgspec.Struct, eq=False):
         call = ToolCall(id=user_cell_id(uuid.uuid4().hex[:12]), name="eval", arguments={"code": code})
         if title:
             call.arguments["title"] = title
-        result = await self.running_task.run(lambda: self._evaluate(call, timeout, resets))
+        result = await self.running_task.run(lambda: self._evaluate_cell(call, timeout, resets))
         if result is None:
             raise UserError("The cell was stopped before it started. Run it again.")
         cell = UserCell(
-            id=call.id, code=self.masking.masked_text(code, _MASK_SOURCE), title=title, result=result
+            id=call.id, code=self.masking.masked_text(code, _CELL_MASK_SOURCE), title=title, result=result
         )
         await self._record_cell(cell, exclude=exclude)
         await self.user_shell.record_after_turn()
@@ -88,11 +88,11 @@ class UserCells(msgspec.Struct, eq=False):
     def abort(self) -> None:
         self.running_task.abort()
 
-    async def view(self) -> "KernelInfo | None":
+    async def kernel_info(self) -> "KernelInfo | None":
         """Returns the Python kernel's state; None: no kernel was needed yet."""
         return await self.workspace.kernel().kernel_info() if self.workspace.has_kernel else None
 
-    async def restart(self) -> bool:
+    async def restart_kernel(self) -> bool:
         """Ends the Python kernel, so that the next cell starts a new one. Returns False if none runs."""
         if not self.workspace.has_kernel:
             return False
@@ -112,13 +112,13 @@ class UserCells(msgspec.Struct, eq=False):
             raise UserError(str(problem)) from None
         done: list[UserCell] = []
         for number, code in found:
-            cell = await self.run(code, title=f"{path.name} [{number}]")
+            cell = await self.run_cell(code, title=f"{path.name} [{number}]")
             done.append(cell)
             if cell.result.is_error:
                 break
         return tuple(done)
 
-    async def _evaluate(self, call: ToolCall, timeout: float | None, resets: bool) -> ToolResult:
+    async def _evaluate_cell(self, call: ToolCall, timeout: float | None, resets: bool) -> ToolResult:
         # Imports the kernel and its texts and images, which most sessions never need.
         from tools.kernel.evaluation import EvalRequest, EvalRun  # noqa: PLC0415
 
@@ -187,7 +187,7 @@ class UserCells(msgspec.Struct, eq=False):
             result = make_eval_result(running.result(), self.workspace)
         except ToolError as problem:
             result = ToolResult(content=(TextPart(text=str(problem)),), is_error=True)
-        return await asyncio.to_thread(self._mask_result, validated_result("eval", result), _MASK_SOURCE)
+        return await asyncio.to_thread(self._mask_result, validated_result("eval", result), _CELL_MASK_SOURCE)
 
     def _mask_result(self, result: ToolResult, where: str) -> ToolResult:
         def part(one: Part) -> Part:

@@ -11,7 +11,7 @@ from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
 from app.engine.core.prompt_intake import RequestRefused
 from app.engine.secrets.session_mask import SessionMask
-from app.engine.user_runs.single_task import ExclusiveTask
+from app.engine.user_runs.exclusive_task import ExclusiveTask
 from app.values.events import BashExecutionUpdate, MessageEnd
 from app.values.messages import BashExecutionMessage, CustomMessage
 from tools.running.user_shell.user_commands import run_user_command
@@ -39,7 +39,7 @@ class UserShell(msgspec.Struct, eq=False):
         default_factory=partial(ExclusiveTask[BashExecutionMessage], "A command is already running.")
     )
 
-    async def run(
+    async def run_command(
         self, command: str, *, exclude: bool = False, update_id: str | None = None
     ) -> BashExecutionMessage:
         """Runs a shell command of the user; the model reads it with the next request unless `exclude`."""

@@ -111,7 +111,7 @@ class ExtensionHooks(Hooks):
         payload = p.BeforeAgentStart(
             prompt=words.text,
             images=words.images,
-            system_prompt=join_prompt_sections(bound.session.requests.sections()),
+            system_prompt=join_prompt_sections(bound.session.requests.prompt_sections()),
             sections=bound.prompt_sections,
         )
         answers = await self._hooks.emit("before_agent_start", payload)
@@ -227,7 +227,7 @@ class ExtensionHooks(Hooks):
         changed = payload.input if payload.input != arguments else None
         if answer is None or not answer.block:
             return CallVerdict(arguments=changed)
-        return CallVerdict(is_blocked=True, reason=answer.reason, terminate=answer.terminate)
+        return CallVerdict(is_blocked=True, reason=answer.reason, should_end_run=answer.terminate)
 
     async def after_tool(
         self, call: ToolCall, arguments: dict[str, Any], result: ToolResult, parent_id: str | None = None
@@ -372,8 +372,8 @@ class ExtensionHooks(Hooks):
             return CompactionOverride()
         payload = p.SessionBeforeCompact(
             reason=reason,
-            messages=preparation.discarded,
-            kept=preparation.kept,
+            messages=preparation.discarded_messages,
+            kept=preparation.kept_messages,
             first_kept_entry_id=preparation.first_kept_entry_id,
             tokens_before=preparation.tokens_before,
             previous_summary=preparation.previous_summary,

@@ -122,13 +122,13 @@ class AcpSession:
     def add_servers(self, servers: Mapping[str, dict[str, Any]]) -> None:
         """Adds the client's MCP servers to those of the files."""
         for name, entry in servers.items():
-            self.session.mcp.set_server(name, entry, origin="client")
+            self.session.mcp.set_added_server(name, entry, origin="client")
 
     def add_folders(self, folders: Sequence[str]) -> None:
         """Adds the folders that the client names, except those that the session has. Raises `UserError`."""
         for folder in folders:
             if Path(os.path.realpath(folder)) not in self.session.folders.all_folders:
-                self.session.folders.add(folder)
+                self.session.folders.add_folder(folder)
 
     async def _connect_extensions(self, options: Options) -> None:
         ui = EventUi(self.session.events.publish_now, mode="acp", answer_seconds=_ANSWER_TIMEOUT_SECONDS)
@@ -320,7 +320,7 @@ class AcpSession:
         self._cancels += 1
         for taking in tuple(self._prompt_tasks):
             taking.cancel()
-        self.session.queues.clear()
+        self.session.queues.empty_user_queues()
         self._questions.withdraw_all()
         return self.session.abort()
 

@@ -315,7 +315,7 @@ def code_block(text: str, language: str = "") -> str:
 def _stored_text(session: Session, image: FileImage) -> str | None:
     if image.kind != "file" or image.size > MAX_DIFF_BYTES:
         return None
-    data = session.files.content_by_hash(image.hash)
+    data = session.files.stored_content_by_hash(image.hash)
     return decode_text(data) if data is not None else None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from app.engine.permissions.gate_question import DENY, ONCE
-from app.engine.questions.form_questions import NOT_SHOWN
+from app.engine.questions.form_questions import NOT_SHOWN_ANSWER
 from app.engine.session import Session
 from app.modes.acp.calls import MAX_DIFF_BYTES, call_locations, call_title, code_block, tool_content
 from app.modes.acp.client import Client
@@ -219,7 +219,7 @@ class ClientQuestions:
         if form.server or self._client.abilities.has_form_elicitation:
             return await self._ask_elicitation(form)
         if any(field.kind != "choice" for field in form.fields):
-            return NOT_SHOWN
+            return NOT_SHOWN_ANSWER
         answers: dict[str, str] = {}
         for field in form.fields:
             question = msgspec.structs.replace(event, id=f"{event.id}-{field.name}")

@@ -7,7 +7,12 @@ from typing import Any
 import msgspec
 
 from app.engine.goals.goal_commands import check_goal
-from app.engine.goals.goal_texts import continue_prompt, goal_state_text, parse_goal, short_result_text
+from app.engine.goals.goal_texts import (
+    continue_goal_prompt,
+    goal_state_text,
+    parse_goal,
+    short_check_result_text,
+)
 from app.engine.session import Session
 from app.modes.acp.options import use_model
 from app.modes.acp.update_values import CommandInput, CommandOffer
@@ -47,7 +52,7 @@ async def _run_model(session: Session, words: str) -> str:
 
 
 async def _run_thinking(session: Session, words: str) -> str:
-    levels = session.state.levels
+    levels = session.state.thinking_levels
     if not words:
         return f"Now: {session.state.thinking}. Levels: {', '.join(levels)}."
     level = thinking_level(words)
@@ -82,7 +87,7 @@ async def _run_session(session: Session, words: str) -> str:
 async def _run_export(session: Session, words: str) -> str:
     target = session.cwd / words if words else None
     try:
-        written = await asyncio.to_thread(session.export, target)
+        written = await asyncio.to_thread(session.export_to_file, target)
     except OSError as problem:
         raise UserError(f"{problem.filename or target}: {problem.strerror or problem}.") from None
     return f"Written: {written}"
@@ -90,7 +95,7 @@ async def _run_export(session: Session, words: str) -> str:
 
 async def _run_goal(session: Session, words: str) -> str:
     if words == "clear":
-        await session.goal.clear()
+        await session.goal.clear_goal()
         return "The goal was removed."
     if words == "check":
         await check_goal(session)
@@ -98,7 +103,7 @@ async def _run_goal(session: Session, words: str) -> str:
     view = await session.goal.check_staleness()
     if view is None:
         return "No goal is set. /goal TEXT check: COMMAND sets one."
-    return f"Goal {goal_state_text(view)}.\n\n{short_result_text(view.goal)}"
+    return f"Goal {goal_state_text(view)}.\n\n{short_check_result_text(view.goal)}"
 
 
 async def begin_goal(session: Session, text: str) -> str | None:
@@ -109,9 +114,9 @@ async def begin_goal(session: Session, text: str) -> str | None:
     if name != "/goal" or words in ("", "check", "clear"):
         return None
     if words == "continue":
-        return continue_prompt(await session.goal.resume())
+        return continue_goal_prompt(await session.goal.resume_goal())
     aim, checks = parse_goal(words)
-    await session.goal.set(aim, checks)
+    await session.goal.set_goal(aim, checks)
     return aim
 
 

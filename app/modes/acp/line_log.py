@@ -19,7 +19,7 @@ class LineLog:
         """Opens the log file. Raises `OSError` when it cannot be written."""
         effective_settings = EffectiveSettings(paths)
         effective_settings.set("secrets.mask", True)
-        sources = SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=os.environ)
+        sources = SecretSources(agent_dir=paths.agent_dir, home=paths.home, environment=os.environ)
         self._masking = SessionMask(sources, SessionOptions(effective_settings))
         self._masking.known_secrets.search_files(paths.cwd, ())
         file.touch(mode=0o600)

@@ -56,7 +56,7 @@ def session_options(session: Session) -> list[ConfigOption]:
     ]
     if state.model is not None:
         found.append(_model_option(session, state.model))
-        if len(state.levels) > 1:
+        if len(state.thinking_levels) > 1:
             found.append(
                 ConfigOption(
                     id=THINKING,
@@ -64,7 +64,7 @@ def session_options(session: Session) -> list[ConfigOption]:
                     description="How much the model thinks",
                     category="thought_level",
                     current_value=state.thinking,
-                    options=[OptionChoice(value=level, name=level) for level in state.levels],
+                    options=[OptionChoice(value=level, name=level) for level in state.thinking_levels],
                 )
             )
     return found
@@ -81,9 +81,9 @@ async def set_option(session: Session, option: str, value: object) -> None:
             await use_model(session, value)
         case "thinking":
             level = thinking_level(value)
-            if level is None or level not in session.state.levels:
+            if level is None or level not in session.state.thinking_levels:
                 raise invalid_params_error(
-                    f"there is no thinking level {value}; there are: {', '.join(session.state.levels)}"
+                    f"there is no thinking level {value}; there are: {', '.join(session.state.thinking_levels)}"
                 )
             await session.models.use_thinking_level(level)
         case _:

@@ -39,7 +39,7 @@ def _entry_updates(
         message = CustomMessage(
             custom_type=entry.custom_type, content=entry.content, display=entry.display, details=entry.details
         )
-        if is_shown_to_user(message) and (text := session.shown_text(message)):
+        if is_shown_to_user(message) and (text := session.text_of_custom_message(message)):
             yield message_chunk(text, entry.id)
     elif isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
         for block in message_blocks(entry.message.content):

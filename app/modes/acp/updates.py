@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from app.engine.goals.goal_texts import short_result_text
+from app.engine.goals.goal_texts import short_check_result_text
 from app.engine.session import Session
 from app.modes.acp.blocks import message_blocks
 from app.modes.acp.calls import ToolCallReporter
@@ -145,9 +145,9 @@ class UpdateSender:
         if isinstance(message, AssistantMessage):
             self.send_usage()
         elif isinstance(message, CustomMessage) and message.custom_type == CHECK_MESSAGE_TYPE:
-            self.send_text(short_result_text(from_wire(message.details, Goal)))
+            self.send_text(short_check_result_text(from_wire(message.details, Goal)))
         elif isinstance(message, CustomMessage) and is_shown_to_user(message):
-            self.send_text(self._session.shown_text(message))
+            self.send_text(self._session.text_of_custom_message(message))
 
     def _handle_entry(self, event: EntryAppended) -> None:
         if (files := files_of(event.entry)) is not None:

@@ -42,7 +42,7 @@ class LeaveConfirmation(msgspec.Struct, frozen=True):
         )
         if chosen == _KEEP_CHOICE:
             for job in jobs:
-                self.session.jobs.set_pinned(job.id)
+                self.session.jobs.set_job_pinned(job.id)
         return await self._carry_out_choice(chosen)
 
     async def confirm_quit(self) -> bool:
@@ -75,7 +75,7 @@ class LeaveConfirmation(msgspec.Struct, frozen=True):
         return True
 
     async def _wait_until_idle(self) -> None:
-        while await self.session.jobs.wait_for_all():
+        while await self.session.jobs.wait_until_all_reported():
             await self.session.wait_until_idle()
 
     async def _ask_about_jobs(

@@ -72,8 +72,8 @@ def make_completion_popup(
         return [_symbol_row(symbol) for symbol in outline.symbols]
 
     async def repository_symbols(name: str) -> AsyncIterator[Sequence[tuple[str, SymbolRow]]]:
-        async for _ in maps.wait_for_growth():
-            yield [(path, _symbol_row(one.symbol)) for path, one in await maps.symbols_like(name)]
+        async for _ in maps.wait_for_index_growth():
+            yield [(path, _symbol_row(one.symbol)) for path, one in await maps.symbols_containing(name)]
 
     def commands() -> list[CommandRow]:
         known = {**arguments, **_extension_arguments(extended()), **argument_completions(servers)}
@@ -130,7 +130,7 @@ def command_arguments(
     providers = one_of(lambda: models.catalogue.provider_ids)
     return {
         "model": model,
-        "thinking": one_of(lambda: session.state.levels),
+        "thinking": one_of(lambda: session.state.thinking_levels),
         "theme": one_of(theme_names),
         "login": providers,
         "logout": providers,

@@ -23,14 +23,16 @@ class ResourceCompletions:
 
     def accepts(self, request: CompletionRequest) -> bool:
         found = _RESOURCE_MENTION.search(request.before) if "@" in request.before else None
-        return found is not None and any(server == found[1] for server, _, _ in self._servers.resources())
+        return found is not None and any(
+            server == found[1] for server, _, _ in self._servers.known_resources()
+        )
 
     async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
         found = _RESOURCE_MENTION.search(request.before)
         if found is None:
             return
         server, typed = found[1], found[2]
-        rows = [(uri, name) for each, uri, name in self._servers.resources() if each == server]
+        rows = [(uri, name) for each, uri, name in self._servers.known_resources() if each == server]
         fitting = [row for row, _ in rank(typed, rows, lambda row: f"{row[0]} {row[1]}")][:_MAX_SUGGESTIONS]
         items = tuple(
             Suggestion(text=f"@{server}:{uri}", label=one_line(uri), detail=one_line(name))
@@ -43,13 +45,13 @@ def argument_completions(verbs: McpServers) -> dict[str, ArgumentSource]:
     """Returns argument completions for the commands of MCP prompts; the server suggests the values."""
     return {
         f"{each.server}:{each.name}": _argument_suggester(verbs, each)
-        for each in verbs.prompts()
+        for each in verbs.known_prompts()
         if each.arguments
     }
 
 
 def argument_hints(verbs: McpServers) -> dict[str, str]:
-    return {f"{each.server}:{each.name}": prompt_argument_hint(each) for each in verbs.prompts()}
+    return {f"{each.server}:{each.name}": prompt_argument_hint(each) for each in verbs.known_prompts()}
 
 
 def prompt_argument_hint(prompt: PromptView) -> str:
@@ -72,7 +74,7 @@ def _argument_suggester(verbs: McpServers, prompt: PromptView) -> ArgumentSource
             name, value, is_named = free[len(loose)], word, ""
         try:
             ref = {"type": "ref/prompt", "name": prompt.name}
-            answer = await verbs.complete(prompt.server, ref, name, value, {})
+            answer = await verbs.complete_argument(prompt.server, ref, name, value, {})
         except UserError:
             return []  # many servers do not support completion
         values = answer.get("completion", {}).get("values", [])

@@ -48,11 +48,11 @@ class QueuedMessages(msgspec.Struct, frozen=True):
         messages = [
             message for name, _ in _KIND_BY_QUEUE for message in self.session.queues.queued_messages(name)
         ]
-        self.session.queues.clear()
+        self.session.queues.empty_user_queues()
         self._move_to_editor(messages)
 
     def edit_message(self, message_id: str) -> None:
-        message = self.session.queues.remove(message_id)
+        message = self.session.queues.remove_message(message_id)
         if message is not None:
             self._move_to_editor([message])
             self.editor.focus()
@@ -77,7 +77,7 @@ class QueuedMessages(msgspec.Struct, frozen=True):
         target = index + delta
         if 0 <= target < len(messages):
             messages[index], messages[target] = messages[target], messages[index]
-            self.session.queues.replace(name, tuple(messages))
+            self.session.queues.replace_messages(name, tuple(messages))
 
     def _queue_position(self, message_id: str) -> tuple[QueueName | None, int]:
         for name, _ in _KIND_BY_QUEUE:

@@ -162,7 +162,7 @@ class PromptSender(msgspec.Struct, frozen=True):
         if is_first:
             own.start_command(command, exclude=exclude)
         try:
-            own.end_command(await self.session.shell.run(command, exclude=exclude))
+            own.end_command(await self.session.shell.run_command(command, exclude=exclude))
         except UserError as problem:
             if is_first:
                 own.end_command(None)
@@ -178,7 +178,7 @@ class PromptSender(msgspec.Struct, frozen=True):
 
         self.status.show_stoppable_activity(f"$ {one_line(first, 60)}")
         try:
-            await self.cells.run(code, exclude=exclude)
+            await self.cells.run_cell(code, exclude=exclude)
         except UserError as problem:
             self.presenter.add_note(failure_text_of(problem, self.key_label), NoteKind.ERROR)
             self._restore_draft(UnsentPrompt(text=text))

@@ -119,7 +119,7 @@ class UnsentDraft:
             return None
         for waiting in draft.waiting:
             queue: QueueName = "follow_up" if waiting.deliver_as == "follow_up" else "steering"
-            self._session.queues.add(queue, user_message(waiting.text, waiting.images))
+            self._session.queues.add_message(queue, user_message(waiting.text, waiting.images))
         return _restored_prompt(msgspec.structs.replace(draft, waiting=()))
 
     def take_abandoned_drafts(self, folder: Path) -> list[UnsentPrompt]:

@@ -127,7 +127,7 @@ def _cost_segment(session: Session, state: SessionState, around: FooterContext) 
 
 
 def _queue_segment(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
-    count = state.waiting_count
+    count = state.queued_count
     return [Segment(id="queue", text=f"{count} queued" if count else "", tone="accent", importance=7)]
 
 
@@ -146,7 +146,7 @@ def _todos_segment(session: Session, state: SessionState, around: FooterContext)
 def _goal_segment(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     """Returns the footer segment with the goal's status, in grey if files changed since its check
     passed."""
-    view = session.goal.view
+    view = session.goal.goal_view
     if view is None:
         return []
     goal, tone, short = view.goal, "accent", "goal"
@@ -182,7 +182,7 @@ def _context_segment(session: Session, state: SessionState, around: FooterContex
     percent = context.percent or 0
     tone = "error" if percent > 90 else "warning" if percent > 70 else "muted"
     text = f"{format_percentage(percent)} of {tokens(context.context_window)}"
-    is_reminder = state.is_full and state.compaction_mode == "remind"
+    is_reminder = state.is_context_full and state.compaction_mode == "remind"
     reminder = Segment(
         id="remind", text="context nearly full: /compact" if is_reminder else "", tone="warning", importance=7
     )
@@ -216,7 +216,7 @@ def _thinking_segment(session: Session, state: SessionState, around: FooterConte
 
 def _permissions_segment(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     """Returns the footer segment with the permission mode, if the user can be asked."""
-    if not state.asks_person:
+    if not state.can_ask_person:
         return []
     mode = state.permission_mode
     tone = "warning" if mode == "full" else "accent" if state.is_planning or mode == "ask" else "muted"

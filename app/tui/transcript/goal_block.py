@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from app.agent.tool_results import result_from_outcome
-from app.engine.goals.goal_texts import proof_warnings, result_headline
+from app.engine.goals.goal_texts import check_result_headline, proof_warnings
 from app.values.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from app.values.todos import CheckResult, Goal, is_check_call
 from app.values.wire import from_wire
@@ -37,7 +37,7 @@ def check_block(block_id: str, text: str, details: Any) -> CustomBlock:
         id=block_id,
         kind=CustomKind.GOAL,
         card=Card(
-            title=result_headline(goal),
+            title=check_result_headline(goal),
             subject=shown.command.split("\n", 1)[0],
             summary=_exit_text(shown),
             blocks=tuple(blocks),

@@ -8,11 +8,11 @@ import msgspec
 from app.agent.tool_results import SKIPPED_TEXT, denial_of, is_stopped, result_from_message
 from app.compaction.summary import BRANCH_PREAMBLE
 from app.engine.commands.review_texts import typed_command
-from app.engine.files.file_diagnostics import MESSAGE_TYPE as DIAGNOSTICS
-from app.engine.files.file_diagnostics import problem_line
+from app.engine.files.file_diagnostics import DIAGNOSTICS_MESSAGE_TYPE as DIAGNOSTICS
+from app.engine.files.file_diagnostics import diagnostic_line
 from app.engine.files.file_restorer import RESTORE_MESSAGE_TYPE
 from app.engine.files.memory_notes import NOTE_MESSAGE_TYPE
-from app.engine.files.pending_changes import RESOLVED_MESSAGE_TYPE as RESOLVED
+from app.engine.files.pending_changes import RESOLVED_CHANGES_MESSAGE_TYPE as RESOLVED
 from app.providers.failure_kinds import is_cut_connection
 from app.tui.transcript.cell_block import finished_cell
 from app.tui.transcript.goal_block import check_block
@@ -426,7 +426,7 @@ def _diagnostics_block(block_id: str, text: str, details: dict[str, object]) -> 
     total = details.get("total")
     count = total if isinstance(total, int) else len(found)
     files = len({one.path for one in found})
-    rows = tuple(map(problem_line, found))
+    rows = tuple(map(diagnostic_line, found))
     more = f"{count - len(rows):,} more" if count > len(rows) else ""
     card = Card(
         title="diagnostics",

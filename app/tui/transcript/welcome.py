@@ -109,7 +109,9 @@ class WelcomeMessage:
         from app.sessions.session_library import newest_sessions  # noqa: PLC0415  (after the first paint)
 
         places, file = self._assembled.session_paths, self._session.state.file
-        newest = await asyncio.to_thread(newest_sessions, places.root, places.cwd, most=_RECENT_COUNT + 1)
+        newest = await asyncio.to_thread(
+            newest_sessions, places.sessions_root, places.cwd, most=_RECENT_COUNT + 1
+        )
         used = [one for one in newest if one.path != file and one.first_prompt]
         self._recent = tuple(used[:_RECENT_COUNT])
         self._rules = await self._count_rules()
@@ -136,7 +138,7 @@ class WelcomeMessage:
         if self._session_count_cache[0] != session_id:
             self._session_count_cache = (
                 session_id,
-                _count_session_files(self._assembled.session_paths.folder),
+                _count_session_files(self._assembled.session_paths.project_folder),
             )
         return self._session_count_cache[1]
 
@@ -179,13 +181,13 @@ class WelcomeMessage:
         state, prompt = self._session.state, self._assembled.prompt
         thinking = f", {state.thinking} thinking" if model.reasoning and state.thinking != "off" else ""
         yield self._fact("Model", f"{model.provider}/{model.id}{thinking}", "app.model.select", "/model")
-        if state.asks_person:
+        if state.can_ask_person:
             mode = "plan" if state.is_planning else state.permission_mode
             does = _PLANNING_WORDS if state.is_planning else MODE_DESCRIPTIONS[state.permission_mode]
             yield self._fact("Mode", f"{mode}: {does}", "app.permissions.cycle", "/permissions")
-        own = prompt.choice.command_line_skill_folders
+        own = prompt.choice.builtin_skill_folders
         skills = sum(not any(place in one.path.parents for place in own) for one in prompt.skills.skills)
-        servers = self._session.mcp.servers()
+        servers = self._session.mcp.server_views()
         loaded = (
             *dict.fromkeys(file.path.name for file in prompt.context_files.files),
             pluralized(skills, "skill") if skills else "",

@@ -52,7 +52,7 @@ async def test_a_session_with_a_job_is_left_as_answered(
 
 
 async def test_a_pinned_job_is_asked_about_only_when_bayou_ends(harness: ScriptedSession) -> None:
-    harness.session.jobs.set_pinned("job1")
+    harness.session.jobs.set_job_pinned("job1")
     answers: list[bool] = []
     async with at_the_keyboard() as person:
         ending = LeaveConfirmation(harness.session, person.ask)

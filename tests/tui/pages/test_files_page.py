@@ -220,8 +220,8 @@ async def test_where_files_are_as_they_were_nothing_is_asked(project: Project) -
     effective_settings: EffectiveSettings = project.harness.effective_settings
     effective_settings.set("branchSummary.skipPrompt", True)
     entry = await first_prompt(project)
-    plan = await project.harness.session.file_restorer.preview(RestoreToEntry(entry_id=entry))
-    await project.harness.session.file_restorer.carry_out(plan)
+    plan = await project.harness.session.file_restorer.plan_restore(RestoreToEntry(entry_id=entry))
+    await project.harness.session.file_restorer.carry_out_restore(plan)
     async with at_the_keyboard(size=SIZE) as person:
         await tree_of(project, person).move_to_entry(entry)
         assert person.written == ["change both"]

@@ -31,7 +31,7 @@ async def test_escape_sets_no_goal(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         async with person.asked(page_of(harness, person).run_goal_command("Right.")):
             await person.press("escape")
-        assert harness.session.goal.view is None and "No goal was set." in person.heard[-1]
+        assert harness.session.goal.goal_view is None and "No goal was set." in person.heard[-1]
 
 
 async def test_the_page_shows_the_checks_and_removes_the_goal(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ async def test_the_page_shows_the_checks_and_removes_the_goal(tmp_path: Path) ->
             assert "stale: answer.txt changed since" in person.sees
             assert f"✓ {CHECK}" in person.sees and "exit 0" in person.sees
             await person.press("x")
-        assert harness.session.goal.view is None
+        assert harness.session.goal.goal_view is None
 
 
 async def test_the_open_page_shows_that_the_proof_became_stale(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ async def test_the_page_checks_again(tmp_path: Path) -> None:
         await person.until(
             lambda: (
                 now(harness).proof is not None
-                and not (harness.session.goal.view is None or harness.session.goal.view.is_stale)
+                and not (harness.session.goal.goal_view is None or harness.session.goal.goal_view.is_stale)
             )
         )
 
@@ -92,5 +92,5 @@ async def test_what_was_typed_beside_a_check_needs_no_question(tmp_path: Path) -
     async with at_the_keyboard() as person:
         await page_of(harness, person).run_goal_command(f"Right. check: {CHECK}")
         await harness.session.wait_until_idle()
-        view: GoalView | None = harness.session.goal.view
+        view: GoalView | None = harness.session.goal.goal_view
         assert view is not None and view.goal.checks[0].command == CHECK and view.goal.text == "Right."

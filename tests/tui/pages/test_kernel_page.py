@@ -20,7 +20,7 @@ async def test_what_there_is_to_know_and_a_restart(tmp_path: Path) -> None:
         assert person.heard == [
             "No Python kernel is running. A `$` cell such as `$ 1 + 1` starts one, or the agent's first cell."
         ]
-        await scene.session.cells.run("fathoms = [1, 2]")
+        await scene.session.cells.run_cell("fathoms = [1, 2]")
         async with person.asked(page.run_kernel_command()):
             await person.sees_soon("idle, 1 cell", "memory", "fathoms", "[1, 2]", "Restart")
             await person.press("r", "e", "s", "t")

@@ -70,7 +70,7 @@ async def test_escape_stops_the_run_and_gives_back_what_waits(working: ScriptedS
         await working.session.queue("steering", "and this")
         desk.keys.stop_activity()
         await working.session.wait_until_idle()
-        assert desk.editor.text == "and this" and working.session.state.waiting_count == 0
+        assert desk.editor.text == "and this" and working.session.state.queued_count == 0
 
 
 async def test_ctrl_c_forgets_an_earlier_press_once_something_is_typed(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ async def test_waiting_messages_are_moved_switched_edited_and_removed(working: S
         assert waiting_texts(session, "steering") == ("two", "one", "three")
         session.queues.move_to_other_queue(one.id)
         assert waiting_texts(session, "follow_up") == ("one",)
-        session.queues.remove(three.id)
+        session.queues.remove_message(three.id)
         desk.editor.set_text("a thought")
         desk.queued.edit_message(two.id)
         assert desk.editor.text == "two\n\na thought" and waiting_texts(session, "steering") == ()

@@ -129,5 +129,5 @@ async def test_a_projects_servers_are_not_started_before_trust_and_say_so(desk: 
         await person.press("t")
         await person.sees_soon("not trusted")
         await person.press("escape")
-    assert desk.session.mcp.server("theirs").process is None
-    assert "mcp_servers" not in desk.session.requests.sections()
+    assert desk.session.mcp.server_view("theirs").process is None
+    assert "mcp_servers" not in desk.session.requests.prompt_sections()

@@ -90,8 +90,8 @@ async def test_a_note_is_shown_and_undone_by_itself(paths: Paths) -> None:
     project, own = memory_files(paths)
     await harness.prompt("hi")
     for file in (project, own):
-        await harness.session.memory.announce_saved_line(
-            file, await harness.session.memory.add(file, "Use tabs", paths)
+        await harness.session.memory.announce_note(
+            file, await harness.session.memory.add_note(file, "Use tabs", paths)
         )
     shown = [plain(one) for one in harness.session.messages if isinstance(one, CustomMessage)]
     assert f"- Use tabs ({TODAY})" in shown[0]
@@ -109,14 +109,14 @@ async def test_a_note_is_shown_and_undone_by_itself(paths: Paths) -> None:
 async def test_invalid_notes_are_refused(paths: Paths, line: str, why: str) -> None:
     harness = session_in(paths)
     with pytest.raises(NoteRefused, match=why):
-        await harness.session.memory.add(memory_files(paths)[0], line, paths)
+        await harness.session.memory.add_note(memory_files(paths)[0], line, paths)
     assert (paths.top / "AGENTS.md").read_text() == "# Rules\n\n- Use spaces\n"
 
 
 async def test_a_binary_notes_file_is_not_changed(paths: Paths) -> None:
     (paths.top / "AGENTS.md").write_bytes(b"\xff\xfe")
     with pytest.raises(NoteRefused, match="not UTF-8"):
-        await session_in(paths).session.memory.add(memory_files(paths)[0], "Use tabs", paths)
+        await session_in(paths).session.memory.add_note(memory_files(paths)[0], "Use tabs", paths)
     assert (paths.top / "AGENTS.md").read_bytes() == b"\xff\xfe"
 
 
@@ -126,7 +126,7 @@ async def test_a_file_that_leads_out_of_the_project_stays(paths: Paths, tmp_path
     (paths.top / "AGENTS.md").unlink()
     (paths.top / "AGENTS.md").symlink_to(outside)
     with pytest.raises(NoteRefused, match="was not changed"):
-        await session_in(paths).session.memory.add(memory_files(paths)[0], "Use tabs", paths)
+        await session_in(paths).session.memory.add_note(memory_files(paths)[0], "Use tabs", paths)
     assert outside.read_text() == "theirs\n"
 
 
@@ -143,7 +143,7 @@ def tool_of(harness: ScriptedSession, paths: Paths, asks: Approver) -> Tool:
     return remember_tool(
         FormQuestions(standing, harness.session.events),
         lambda: memory_files(paths),
-        lambda file, line: harness.session.memory.add(file, line, paths),
+        lambda file, line: harness.session.memory.add_note(file, line, paths),
     )
 
 
@@ -173,7 +173,7 @@ async def test_the_model_proposes_and_the_person_decides(paths: Paths, answer: s
             harness.session.events,
         ),
         lambda: memory_files(paths),
-        lambda file, line: harness.session.memory.add(file, line, paths),
+        lambda file, line: harness.session.memory.add_note(file, line, paths),
     )
     context: Any = None
     result = await tool.run(RememberArguments(line="Use tabs"), context)
@@ -185,11 +185,11 @@ async def test_nothing_is_saved_without_a_user_to_ask(paths: Paths) -> None:
     harness = session_in(paths)
     tool = remember_tool(
         FormQuestions(
-            PermissionContext(home=paths.home, agent_dir=paths.agent_dir, approver="nobody"),
+            PermissionContext(home=paths.home, agent_dir=paths.agent_dir, approver="none"),
             harness.session.events,
         ),
         lambda: memory_files(paths),
-        lambda file, line: harness.session.memory.add(file, line, paths),
+        lambda file, line: harness.session.memory.add_note(file, line, paths),
     )
     context: Any = None
     with pytest.raises(ToolError, match="nothing was saved"):

@@ -23,7 +23,7 @@ def verbs(tmp_path: Path) -> ShellSnapshotSource:
 
 def _page(verbs: ShellSnapshotSource, person: Person) -> OwnShellPage:
     return OwnShellPage(
-        verbs, person.ask, clock=lambda: (seen.taken_at if (seen := verbs.view()) else 0.0) + 190
+        verbs, person.ask, clock=lambda: (seen.taken_at if (seen := verbs.current_snapshot()) else 0.0) + 190
     )
 
 

@@ -26,8 +26,12 @@ def page_of(harness: ScriptedSession, person: Person) -> PendingPage:
 async def staged(folder: Path) -> ScriptedSession:
     harness = ScriptedSession(folder, tools=builtin_tools())
     (folder / "a.txt").write_text("one\n")
-    await harness.session.pending.stage("first", "mine", [RequestedChange(path="a.txt", text="two\n")])
-    await harness.session.pending.stage("second", "mine", [RequestedChange(path="b.txt", text="new\n")])
+    await harness.session.pending.stage_changes(
+        "first", "mine", [RequestedChange(path="a.txt", text="two\n")]
+    )
+    await harness.session.pending.stage_changes(
+        "second", "mine", [RequestedChange(path="b.txt", text="new\n")]
+    )
     return harness
 
 
@@ -42,10 +46,10 @@ async def test_staged_changes_are_applied_or_discarded_by_keys(tmp_path: Path) -
     async with at_the_keyboard() as person, person.asked(page_of(harness, person).open()):
         assert "first" in person.sees and "second" in person.sees
         await person.press("ctrl+s")
-        await person.until(lambda: len(harness.session.pending.waiting) == 1)
+        await person.until(lambda: len(harness.session.pending.waiting_actions) == 1)
         assert (tmp_path / "a.txt").read_text() == "two\n"
         await person.press("ctrl+x")
-        await person.until(lambda: not harness.session.pending.waiting)
+        await person.until(lambda: not harness.session.pending.waiting_actions)
         assert not (tmp_path / "b.txt").exists()
         await person.press("escape")
     assert person.heard == ["Applied: first in 1 file.", "Discarded: second. Reason: "]
@@ -59,7 +63,7 @@ async def test_enter_shows_what_would_be_written(tmp_path: Path) -> None:
         await person.press("escape")
         await person.sees_soon("second")
         await person.press("escape")
-    assert len(harness.session.pending.waiting) == 2
+    assert len(harness.session.pending.waiting_actions) == 2
 
 
 async def test_a_file_that_changed_is_reported_and_left(tmp_path: Path) -> None:
@@ -79,13 +83,15 @@ async def test_the_list_follows_what_others_stage_and_answer(tmp_path: Path) -> 
     harness = await staged(tmp_path)
     async with at_the_keyboard() as person, person.asked(page_of(harness, person).open()):
         await person.sees_soon("second")
-        await harness.session.pending.stage("third", "mine", [RequestedChange(path="c.txt", text="new\n")])
+        await harness.session.pending.stage_changes(
+            "third", "mine", [RequestedChange(path="c.txt", text="new\n")]
+        )
         await person.sees_soon("third")
-        first = harness.session.pending.waiting[0]
-        await harness.session.pending.answer(first.id, "discard", "mine")
+        first = harness.session.pending.waiting_actions[0]
+        await harness.session.pending.apply_or_discard(first.id, "discard", "mine")
         await person.until(lambda: "first" not in person.sees)
         await person.press("escape")
-    assert len(harness.session.pending.waiting) == 2
+    assert len(harness.session.pending.waiting_actions) == 2
 
 
 async def test_a_hunk_that_is_left_out_is_not_written(tmp_path: Path) -> None:
@@ -94,7 +100,7 @@ async def test_a_hunk_that_is_left_out_is_not_written(tmp_path: Path) -> None:
     new = old.replace("line 5\n", "five\n").replace("line 30\n", "thirty\n")
     (tmp_path / "a.txt").write_text(old)
     changes = [RequestedChange(path="a.txt", text=new), RequestedChange(path="b.txt", text="new\n")]
-    await harness.session.pending.stage("both", "mine", changes)
+    await harness.session.pending.stage_changes("both", "mine", changes)
     async with at_the_keyboard() as person, person.asked(page_of(harness, person).open()):
         await person.press("enter")
         await person.sees_soon("Staged: both", "hunk 1 of 2")
@@ -109,7 +115,7 @@ async def test_a_hunk_that_is_left_out_is_not_written(tmp_path: Path) -> None:
         await person.press("escape")
         await person.sees_soon("Staged changes", "both, without what the user left out: a.txt")
         await person.press("ctrl+s")
-        await person.until(lambda: not harness.session.pending.waiting)
+        await person.until(lambda: not harness.session.pending.waiting_actions)
         await person.press("escape")
     assert (tmp_path / "a.txt").read_text() == old.replace("line 30\n", "thirty\n")
     assert (tmp_path / "b.txt").read_text() == "new\n"
@@ -153,7 +159,7 @@ async def test_files_of_a_helper_are_applied_one_by_one(tmp_path: Path) -> None:
         await person.sees_soon("Staged changes", "a.txt")
         assert "b.txt" not in person.sees
         await person.press("escape")
-    [waits] = harness.session.pending.waiting
+    [waits] = harness.session.pending.waiting_actions
     assert [file.display_path for file in waits.files] == ["a.txt"] and "mine" in waits.files[0].conflict_text
 
 
@@ -172,5 +178,7 @@ async def test_a_file_is_applied_by_a_command(tmp_path: Path) -> None:
         await page.resolve_file("apply b.txt")
         await page.resolve_file("discard a.txt")
         assert person.heard[0] == "Applied: b.txt, of general: go."
-    assert (tmp_path / "b.txt").read_text() == "b.txt of the helper\n" and not harness.session.pending.waiting
+    assert (
+        tmp_path / "b.txt"
+    ).read_text() == "b.txt of the helper\n" and not harness.session.pending.waiting_actions
     assert (tmp_path / "a.txt").read_text() == "mine\n"

@@ -45,7 +45,7 @@ async def test_a_verdict_tells_why_and_a_rule_is_taken_away(tmp_path: Path) -> N
         assert "a forced push overwrites history for others (the built-in safety rule)" in person.heard[-1]
         async with person.asked(page.open()):
             await person.press(*"npm", "enter")
-        assert harness.session.permissions.view().rules.rules == ()
+        assert harness.session.permissions.gate_state().rules.rules == ()
 
 
 async def test_each_section_has_its_columns_at_80_cells(tmp_path: Path) -> None:

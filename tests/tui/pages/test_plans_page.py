@@ -42,10 +42,10 @@ async def armed(person: Person, seconds: float = 1.2) -> None:
 @pytest.mark.parametrize(
     ("keys", "reply"),
     [
-        (["enter"], PlanReply(accepts=True)),
-        (["escape"], PlanReply(accepts=False)),
-        (["r", *"six", "enter"], PlanReply(accepts=False, remark="six")),
-        (["e", *"0. ", "enter"], PlanReply(accepts=True, plan="0. " + PLAN.plan)),
+        (["enter"], PlanReply(is_accepted=True)),
+        (["escape"], PlanReply(is_accepted=False)),
+        (["r", *"six", "enter"], PlanReply(is_accepted=False, remark="six")),
+        (["e", *"0. ", "enter"], PlanReply(is_accepted=True, plan="0. " + PLAN.plan)),
     ],
     ids=["accept", "stay", "remark", "edit"],
 )
@@ -72,7 +72,7 @@ async def test_keys_that_were_meant_for_the_editor_answer_nothing(tmp_path: Path
         assert not asked.answer.done() and "Give them four" in person.sees
         await armed(person, TYPING_PAUSE_SECONDS + 0.1)
         await person.press("enter")
-    assert asked.answer.result() == PlanReply(accepts=True)
+    assert asked.answer.result() == PlanReply(is_accepted=True)
 
 
 async def test_the_enter_of_a_text_accepts_no_plan_after_a_pause(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ async def test_the_enter_of_a_text_accepts_no_plan_after_a_pause(tmp_path: Path)
         assert not asked.answer.done()
         await armed(person, TYPING_PAUSE_SECONDS)
         await person.press("enter")
-    assert asked.answer.result() == PlanReply(accepts=True)
+    assert asked.answer.result() == PlanReply(is_accepted=True)
 
 
 async def test_a_question_that_is_taken_back_closes_its_page(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ async def test_nothing_typed_as_a_remark_shows_the_plan_again(tmp_path: Path) ->
         await person.sees_soon("Give them four")
         await armed(person)
         await person.press("escape")
-    assert asked.answer.result() == PlanReply(accepts=False)
+    assert asked.answer.result() == PlanReply(is_accepted=False)
 
 
 async def test_the_mode_is_switched_on_and_off(tmp_path: Path) -> None:

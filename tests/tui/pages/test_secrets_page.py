@@ -15,7 +15,7 @@ TOKEN = SHAPED["github-token"]
 async def test_one_key_marks_a_false_alarm(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, say("one"), say("two"))
     async with at_the_keyboard() as person:
-        page = SecretsPage(harness.session.secrets, harness.session.unmask, person.ask, person.say)
+        page = SecretsPage(harness.session.secrets, harness.session.resend_unmasked, person.ask, person.say)
         await page.open()
         assert person.heard == ["No secrets were masked in this session."]
         await harness.prompt(f"Use {TOKEN}")
@@ -31,6 +31,8 @@ async def test_a_masked_prompt_is_sent_again_unmasked(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, say("one"), say("two"))
     await harness.prompt(f"Use {TOKEN}")
     async with at_the_keyboard() as person:
-        await SecretsPage(harness.session.secrets, harness.session.unmask, person.ask, person.say).unmask()
+        await SecretsPage(
+            harness.session.secrets, harness.session.resend_unmasked, person.ask, person.say
+        ).unmask()
         await harness.session.wait_until_idle()
     assert text_of(harness.script.received_contexts[-1].messages[-1].content) == f"Use {TOKEN}"  # type: ignore[union-attr]

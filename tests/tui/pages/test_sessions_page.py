@@ -47,7 +47,7 @@ class Sessions:
         self.harness = ScriptedSession(home, *answers)
         self.opened: list[Path] = []
         self.is_wanted = True
-        self.texts = BackgroundIndexer(lambda: self.harness.places.root)
+        self.texts = BackgroundIndexer(lambda: self.harness.places.sessions_root)
         self.page = SessionsPage(
             self.harness.session,
             self.harness.places,

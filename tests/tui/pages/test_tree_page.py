@@ -54,7 +54,7 @@ async def two_branches(folder: Path, *answers: Any) -> ScriptedSession:
     harness = ScriptedSession(folder, *(answers or (say("a"), say("b"), say("c"))), tools=builtin_tools())
     await harness.prompt("first")
     await harness.prompt("second")
-    await harness.session.branches.go_to(entry_of(harness, "you: second"))
+    await harness.session.branches.go_to_entry(entry_of(harness, "you: second"))
     await harness.prompt("third")
     return harness
 

@@ -11,7 +11,7 @@ from app.engine.context_breakdown import (
     text_of_context_part,
     text_of_large_result,
 )
-from app.engine.models.prompt_cache import resend_cost_text, used_cache
+from app.engine.models.prompt_cache import has_used_prompt_cache, resend_cost_text
 from app.engine.session import Session
 from app.tui.features.context.context_groups import CONTEXT_GROUPS
 from app.tui.features.context.screen import ContextScreen, ContextShare, ContextView
@@ -106,7 +106,7 @@ class ContextPage:
         usage = session.stats.last_usage
         told = f"Frees about {tokens(draft.plan.freed_tokens)} tokens."
         state = session.state
-        if state.model is not None and used_cache(usage):
+        if state.model is not None and has_used_prompt_cache(usage):
             left = state.context_tokens - draft.plan.freed_tokens
             told += f" This discards the prompt cache: {resend_cost_text(state.model, max(0, left))}"
         key = self._key_label("tui.input.submit", "Enter")
@@ -121,7 +121,7 @@ class ContextPage:
             self._show_message("Nothing was compacted.")
             return
         try:
-            await session.compaction.compact_with(draft.with_summary_text(text))
+            await session.compaction.compact_with_draft(draft.with_summary_text(text))
         except (NothingToCompact, SummaryFailed):
             pass  # the end event has reported it
 

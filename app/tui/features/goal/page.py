@@ -83,7 +83,7 @@ class GoalPage:
         if not text or not checks:
             self._show_message("No goal was set.")
             return
-        await self._session.goal.set(text, checks)
+        await self._session.goal.set_goal(text, checks)
         await self._session.prompt(text, while_running="steer", expand=False)
 
     async def _open_goal_screen(self) -> None:
@@ -128,14 +128,14 @@ class GoalPage:
             self._show_message(str(problem), NoteKind.WARNING)
 
     async def _remove_goal(self) -> None:
-        await self._session.goal.clear()
+        await self._session.goal.clear_goal()
         self._show_message("The goal was removed.")
 
     # The proof
 
     def poll_files(self) -> None:
         """Checks regularly whether files changed since the goal's check passed."""
-        if not self._is_polling and _proof_holds(self._session.goal.view):
+        if not self._is_polling and _proof_holds(self._session.goal.goal_view):
             self._is_polling = True
             self._spawn(self._poll_repeatedly())
 

@@ -107,7 +107,7 @@ class HelperConversation:
 
     def footer(self) -> str:
         helper = self._find_helper
-        return f"{helper.current or helper.state} · {helper_footer(helper)}"
+        return f"{helper.current_tool or helper.state} · {helper_footer(helper)}"
 
     def show_new(self, transcript: Transcript) -> None:
         working = self._find_helper.session
@@ -235,10 +235,16 @@ class HelpersPage:
         """Returns a preview of what a helper or a background job has done so far."""
         helper = self._find_helper(row.id)
         if helper is not None:
-            text = helper.result or "\n".join(helper.lines[-20:])
+            text = helper.answer_text or "\n".join(helper.progress_lines[-20:])
         else:
             job = next((job for job in self._session.jobs.all() if job.id == row.id), None)
-            text = "" if job is None else job.result.text[-2000:] if job.result is not None else job.tail()
+            text = (
+                ""
+                if job is None
+                else job.result.text[-2000:]
+                if job.result is not None
+                else job.read_output_tail()
+            )
         return PreviewText(parts=(PreviewPart(text=text or "no output yet", tone="muted"),))
 
 

@@ -97,9 +97,9 @@ class JobsPage(msgspec.Struct, frozen=True):
             case "app.jobs.stop":
                 self.session.jobs.kill(row.id, tell=True)
             case "app.jobs.pin":
-                self.session.jobs.set_pinned(row.id, not self.session.jobs.get(row.id).is_pinned)
+                self.session.jobs.set_job_pinned(row.id, not self.session.jobs.get(row.id).is_pinned)
             case "app.jobs.copy":
-                self.copy(self.session.jobs.get(row.id).tail(), "output")
+                self.copy(self.session.jobs.get(row.id).read_output_tail(), "output")
         screen.show_jobs(self._rows())
 
     async def kill(self, job_id: str) -> None:
@@ -110,7 +110,7 @@ class JobsPage(msgspec.Struct, frozen=True):
     async def pin(self, job_id: str) -> None:
         """Pins or unpins a job (`/pin JOB`); a pinned job continues after the session ends."""
         job = self.session.jobs.get(job_id)
-        self.session.jobs.set_pinned(job.id, not job.is_pinned)
+        self.session.jobs.set_job_pinned(job.id, not job.is_pinned)
         goes_on = "keeps running when you leave this session" if job.is_pinned else "ends with this session"
         self.show_message(f"{job.id} {goes_on}.")
 
@@ -121,7 +121,7 @@ class JobsPage(msgspec.Struct, frozen=True):
         job = next((job for job in self.session.jobs.all() if job.id == row.id), None)
         if job is None:
             return PreviewText()
-        text = job.result.text[-2000:] if job.result is not None else job.tail()
+        text = job.result.text[-2000:] if job.result is not None else job.read_output_tail()
         return PreviewText(parts=(PreviewPart(text=text or "no output yet", tone="muted"),))
 
 
@@ -140,7 +140,7 @@ def _job_note(job: BackgroundJob) -> str:
 
 def job_block(job: BackgroundJob) -> CardBlock:
     """Returns a transcript block with a job's output; for a running job with only the end of it."""
-    text = job.result.text if job.result is not None else job.tail()
+    text = job.result.text if job.result is not None else job.read_output_tail()
     states = {"running": CardState.RUNNING, "done": CardState.DONE, "failed": CardState.FAILED}
     return CardBlock(
         id=job.id,

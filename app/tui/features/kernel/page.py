@@ -45,7 +45,7 @@ class KernelPage(msgspec.Struct, frozen=True):
             await self._show_kernel()
 
     async def _show_kernel(self) -> None:
-        view = await self.cells.view()
+        view = await self.cells.kernel_info()
         if view is None or view.state == "none":
             self.show_message(
                 "No Python kernel is running. A `$` cell such as `$ 1 + 1` starts one, or the agent's first cell."
@@ -56,7 +56,7 @@ class KernelPage(msgspec.Struct, frozen=True):
             await self._restart_kernel()
 
     async def _restart_kernel(self) -> None:
-        was_there = await self.cells.restart()
+        was_there = await self.cells.restart_kernel()
         self.show_message(
             "The Python kernel was stopped; the next cell starts without variables."
             if was_there

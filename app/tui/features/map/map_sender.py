@@ -58,12 +58,12 @@ class MapSender(msgspec.Struct, frozen=True):
         """Sends the outline of a file to the user and the model (`/map FILE`); of a hidden file only
         the user sees it."""
         path = self._find_path(name)
-        why = await asyncio.to_thread(self.permissions.read_restriction, path)
+        why = await asyncio.to_thread(self.permissions.hidden_file_reason, path)
         if not why:
             await self.send_outline(name)
             return
         try:
-            text = await self.maps.outline_of(path)
+            text = await self.maps.outline_of_file(path)
         except OSError as problem:
             self.show_message(f"/map {name}: {problem.strerror or problem}", NoteKind.ERROR)
             return

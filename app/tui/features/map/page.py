@@ -101,7 +101,7 @@ class MapPage(msgspec.Struct):
     async def _handle_request(self, request: object) -> None:
         match request:
             case MapScreen.QueryChanged():
-                async for _ in self.maps.wait_for_growth():
+                async for _ in self.maps.wait_for_index_growth():
                     await self._search(request.query)
                     if not request.screen.is_there or request.screen.filter_text != request.query:
                         return
@@ -151,7 +151,7 @@ class MapPage(msgspec.Struct):
             self._unfolded_paths.discard(path)
             return
         if not path.endswith("/"):
-            self._symbols_by_path[path] = await self.maps.symbols_of(path)
+            self._symbols_by_path[path] = await self.maps.symbols_of_file(path)
         self._unfolded_paths.add(path)
 
     def _mention_place(self, place: MapPlace) -> None:

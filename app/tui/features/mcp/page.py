@@ -125,7 +125,7 @@ class McpPage(msgspec.Struct, frozen=True):
             return
         current = ""
         while True:
-            if not self.servers.servers():
+            if not self.servers.server_views():
                 self.show_message(await run_mcp_command(self.servers, "list"))
                 return
             screen = ServersScreen(self._server_rows(), self._server_details, current=current)
@@ -168,7 +168,7 @@ class McpPage(msgspec.Struct, frozen=True):
                 await self._show_tools(name)
 
     async def _open_config_file(self, name: str) -> None:
-        file = self.servers.persistent_changes.config(name).file
+        file = self.servers.persistent_changes.server_config(name).file
         problem = self.edit(file) if file is not None else "This server is not in a config file."
         if problem:
             self.show_message(problem, NoteKind.ERROR)
@@ -176,7 +176,7 @@ class McpPage(msgspec.Struct, frozen=True):
             self.servers.reload_configuration()
 
     async def _remove_server(self, name: str) -> None:
-        view = self.servers.server(name)
+        view = self.servers.server_view(name)
         text = f"This removes the server from {view.origin}."
         if await self.ask(ConfirmScreen(f"Remove {name}?", text, yes="remove", no="keep", is_dangerous=True)):
             await self._run_command(f"remove {name}")
@@ -196,14 +196,16 @@ class McpPage(msgspec.Struct, frozen=True):
                     await test_server(self.servers, name)
                     note = f"{name} works"
                 case "app.mcp.switch":
-                    self.servers.persistent_changes.enable(name, self.servers.server(name).state == "off")
+                    self.servers.persistent_changes.set_server_enabled(
+                        name, self.servers.server_view(name).state == "off"
+                    )
                 case "app.mcp.exposure":
-                    now = self.servers.server(name).exposure
+                    now = self.servers.server_view(name).exposure
                     then = _EXPOSURES[(_EXPOSURES.index(now) + 1) % len(_EXPOSURES)]
                     self.servers.persistent_changes.set_exposure(name, then)
                     note = "applies from the next prompt"
                 case _:
-                    await self.servers.restart(name)
+                    await self.servers.restart_server(name)
                     note = f"{name} restarts on next use"
         except UserError as problem:
             note = one_line(str(problem).partition("\n")[0])
@@ -215,7 +217,7 @@ class McpPage(msgspec.Struct, frozen=True):
 
     async def _show_tools(self, name: str) -> None:
         """Shows a list of one MCP server's tools with the tokens that each costs."""
-        view = self.servers.server(name)
+        view = self.servers.server_view(name)
         if not view.tools:
             self.show_message(
                 f"{name} is {view.state}, so its tools are unknown. {one_line(view.reason)}".rstrip()
@@ -233,11 +235,11 @@ class McpPage(msgspec.Struct, frozen=True):
         )
 
     def _server_details(self, row: ListRow) -> PreviewText:
-        view = next((view for view in self.servers.servers() if view.name == row.id), None)
+        view = next((view for view in self.servers.server_views() if view.name == row.id), None)
         return _server_preview(view) if view is not None else PreviewText()
 
     def _server_rows(self) -> list[ListRow]:
-        views = self.servers.servers()
+        views = self.servers.server_views()
         return [
             _server_row(view)
             for view in sorted(views, key=lambda view: view.state not in _STATES_NEEDING_USER)

@@ -135,11 +135,11 @@ class ModelPage(msgspec.Struct, frozen=True):
         self.show_message(f"Thinking: {self.models.thinking}")
 
     async def cycle_model(self, step: int) -> None:
-        if await self.session.models.cycle(step) is None:
+        if await self.session.models.cycle_model(step) is None:
             self.show_message("No other model is available. /login connects another provider.")
 
     async def cycle_level(self) -> None:
-        if await self.session.models.cycle_thinking() is None:
+        if await self.session.models.cycle_thinking_level() is None:
             model = self.session.model
             self.show_message(
                 f"{model.id} has no thinking levels. /model selects another."

@@ -59,10 +59,10 @@ class PendingPage(msgspec.Struct, frozen=True):
     """Opens the review desk for staged changes."""
 
     async def open(self) -> None:
-        if not self.session.pending.waiting:
+        if not self.session.pending.waiting_actions:
             self.show_message("There are no staged changes.")
             return
-        while self.session.pending.waiting:
+        while self.session.pending.waiting_actions:
             picked = await self._pick_change()
             if picked is None:
                 return
@@ -80,7 +80,7 @@ class PendingPage(msgspec.Struct, frozen=True):
         shown = path.strip()
         holders = [
             one
-            for one in self.session.pending.waiting
+            for one in self.session.pending.waiting_actions
             if any(file.display_path == shown for file in one.files)
         ]
         if len(holders) != 1:
@@ -89,7 +89,7 @@ class PendingPage(msgspec.Struct, frozen=True):
         await self._resolve_change(holders[0].id, action, (shown,))
 
     async def _resolve_change(self, id: str, action: Resolution, files: Sequence[str] = ()) -> None:
-        resolved = await self.session.pending.answer(id, action, "", files=files)
+        resolved = await self.session.pending.apply_or_discard(id, action, "", files=files)
         self.show_message(one_line(resolved.text), NoteKind.INFO if resolved.is_done else NoteKind.WARNING)
 
     async def _pick_change(self) -> Picked | None:
@@ -119,7 +119,7 @@ class PendingPage(msgspec.Struct, frozen=True):
     def _rows(self) -> list[ListRow]:
         return [
             ListRow(id=one.id, title=one_line(one.label), detail=one_line(one.source_tool), right=one.id)
-            for one in self.session.pending.waiting
+            for one in self.session.pending.waiting_actions
         ]
 
     def _files_preview(self, row: ListRow) -> PreviewText:
@@ -133,7 +133,7 @@ class PendingPage(msgspec.Struct, frozen=True):
         return PreviewText(parts=(PreviewPart(text=text, tone="muted"),))
 
     def _find_waiting(self, staged_id: str) -> StagedAction | None:
-        return next((one for one in self.session.pending.waiting if one.id == staged_id), None)
+        return next((one for one in self.session.pending.waiting_actions if one.id == staged_id), None)
 
 
 def staged_card(staged: StagedAction) -> Card:

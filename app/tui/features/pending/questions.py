@@ -47,7 +47,7 @@ class StagedQuestions(msgspec.Struct):
             answer.cancel()
 
     def _ask_next(self) -> None:
-        waiting = self.session.pending.waiting
+        waiting = self.session.pending.waiting_actions
         if self._asked_id and all(one is not self._asked_action for one in waiting):
             self._withdraw_question()  # it is answered, or less of it would be written
         if waiting and not self._asked_id and not self._is_working:
@@ -83,7 +83,7 @@ class StagedQuestions(msgspec.Struct):
     async def _resolve_change(self, id: str, reply: ApprovalReply) -> None:
         try:
             action = "apply" if reply.is_allowed else "discard"
-            resolved = await self.session.pending.answer(id, action, reply.reason)
+            resolved = await self.session.pending.apply_or_discard(id, action, reply.reason)
             if not resolved.is_done:  # otherwise the message for the agent reports it
                 self.show_message(one_line(resolved.text), NoteKind.WARNING)
         except UserError as problem:

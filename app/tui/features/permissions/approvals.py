@@ -192,7 +192,7 @@ class Approvals(msgspec.Struct):
                 )
             ]
             review = self.review_page().review_of_approval(approval)
-            is_new = await review.load() and review.creates_all_files
+            is_new = await review.load_proposed_files() and review.creates_all_files
             self.bar.show_change(
                 question_id, new, question=self._question_text(approval, creates_file=is_new)
             )
@@ -340,7 +340,7 @@ class Approvals(msgspec.Struct):
         if approval is None or not self.has_preview(approval.tool_name):
             return False
         review = self._review_by_question.get(event.id) or self.review_page().review_of_approval(approval)
-        if not await review.load():
+        if not await review.load_proposed_files():
             return False
         self._review_by_question[event.id] = review
         is_dangerous = approval.confirmation_word is not None
@@ -351,8 +351,8 @@ class Approvals(msgspec.Struct):
             review,
         )
         await self.review_page().open_proposed(review, question)
-        if review.is_changed and event in self._open_questions:
-            diffs = await asyncio.to_thread(review.diffs)
+        if review.is_call_changed and event in self._open_questions:
+            diffs = await asyncio.to_thread(review.reviewed_diffs)
             self.bar.show_change(event.id, _changed_files(diffs, names_files=len(diffs) > 1))
         return True
 
@@ -362,7 +362,12 @@ class Approvals(msgspec.Struct):
         from app.tui.features.review.desk import DeskQuestion  # noqa: PLC0415  (a screen that few questions open)
 
         def answer(chosen: Literal["yes", "always", "no"]) -> str | None:
-            if chosen == "yes" and review is not None and review.is_changed and review.arguments() is None:
+            if (
+                chosen == "yes"
+                and review is not None
+                and review.is_call_changed
+                and review.reviewed_arguments() is None
+            ):
                 return "all changes of this call are excluded: n denies it"
             if chosen == "always":
                 self.bar.call_later(self.bar.focus_card, lists_rules=True)
@@ -406,7 +411,7 @@ class Approvals(msgspec.Struct):
         review = self._review_by_question.get(event.id)
         if not reply.is_allowed:
             self._deny(event, reason)
-        elif review is None or not review.is_changed:
+        elif review is None or not review.is_call_changed:
             self._send_reply(event, reply)
         else:
             self.spawn(self._allow_edited_call(event, reply, review))
@@ -423,7 +428,7 @@ class Approvals(msgspec.Struct):
         """Allows a call as the person edited it on the review desk; not if its files have changed since then or all
         changes were left out."""
         stale = await review.stale_files()
-        arguments = await asyncio.to_thread(review.arguments)
+        arguments = await asyncio.to_thread(review.reviewed_arguments)
         if stale:
             self._review_by_question.pop(event.id, None)
             self.show_message(

@@ -131,7 +131,9 @@ class SecretsFeature(Feature["SecretsPage"]):
     def page(self, screen: FeatureServices) -> "SecretsPage":
         from app.tui.features.permissions.secrets import SecretsPage  # noqa: PLC0415  (when it is first used)
 
-        return SecretsPage(screen.session.secrets, screen.session.unmask, screen.ask, screen.show_message)
+        return SecretsPage(
+            screen.session.secrets, screen.session.resend_unmasked, screen.ask, screen.show_message
+        )
 
 
 APPROVALS = ApprovalsFeature()

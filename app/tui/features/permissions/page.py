@@ -45,7 +45,7 @@ class PermissionsPage:
         self._ask = ask
         self._show_message = say
         self._save_default = keep
-        self.sandbox = SandboxPage(permits.boxes.state, ask, say, keep)
+        self.sandbox = SandboxPage(permits.boxes.sandbox_state, ask, say, keep)
 
     async def open(self, mode: str = "") -> None:
         """Shows the permissions page; with a mode as argument, switches to that mode instead."""
@@ -106,17 +106,17 @@ class PermissionsPage:
                     title=f"{fit_cells(one.tool, tool_cells)}  {text}",
                     lead_word=f"{verdict.risk:<9}  ",
                     lead_tone=_RISK_TONES.get(verdict.risk, "muted"),
-                    right=f"{one.outcome}, {one.by}",
+                    right=f"{one.outcome}, {one.decided_by}",
                     right_tone="error" if one.outcome == "refused" else "success",
                 )
             )
         return rows
 
     def _active_rules(self) -> tuple[PermitRule, ...]:
-        return self._permissions.view().rules.rules
+        return self._permissions.gate_state().rules.rules
 
     def _recent_verdicts(self) -> list[PastVerdict]:
-        return list(reversed(self._permissions.view().past_verdicts))[:_MAX_SHOWN_VERDICTS]
+        return list(reversed(self._permissions.gate_state().past_verdicts))[:_MAX_SHOWN_VERDICTS]
 
     def _set_mode(self, mode: str) -> None:
         known: PermissionMode | None = next((one for one in PERMISSION_MODES if one == mode), None)
@@ -133,7 +133,7 @@ class PermissionsPage:
             self._permissions.rules.remove_rule(rule.text)
         elif rule.origin == "user":
             name = f"permissions.{rule.action}"
-            mine = self._permissions.rules.written_rules(rule.action)
+            mine = self._permissions.rules.settings_rules(rule.action)
             self._save_default(name, [text for text in mine if text.strip() != rule.text])
         elif rule.origin == "folder":
             self._permissions.rules.remove_folder_rule(rule.text)
@@ -145,7 +145,7 @@ class PermissionsPage:
         self._show_message(f"Removed: {rule.action} {rule.text}.")
 
     def _explain_verdict(self, past: PastVerdict) -> None:
-        lines = [f"{past.tool}: {past.outcome}, by {past.by}."]
+        lines = [f"{past.tool}: {past.outcome}, by {past.decided_by}."]
         for answer in past.decision.part_decisions:
             part = answer.part
             lines.append(
@@ -165,7 +165,7 @@ class FoldersPage:
     async def open(self, path: str = "") -> None:
         try:
             if path:
-                folder = self._folders.add(path)
+                folder = self._folders.add_folder(path)
                 self._show_message(
                     f"Added {escape_controls(str(folder))}: the agent can read and change its files in this session."
                 )
@@ -180,5 +180,5 @@ class FoldersPage:
         rows = [ListRow(id=str(one), title=escape_controls(str(one))) for one in self._folders.all_folders]
         picked = await pick_row(self._ask, "Added folders (enter: remove)", rows)
         if picked is not None:
-            self._folders.remove(picked.row.id)
+            self._folders.remove_folder(picked.row.id)
             self._show_message(f"Removed {picked.row.title} from this session; its files stay.")

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import msgspec
 
 from app.engine.sandbox.sandbox_texts import (
-    METHOD_DESCRIPTIONS,
-    NETWORK_DESCRIPTIONS,
-    SETTING_DESCRIPTIONS,
+    CONFINEMENT_DESCRIPTIONS,
+    SANDBOX_NETWORK_DESCRIPTIONS,
+    SANDBOX_SETTING_DESCRIPTIONS,
     sandbox_state_text,
 )
 from app.engine.sandbox.sandboxes import SandboxState
@@ -35,8 +35,8 @@ class SandboxPage(msgspec.Struct, frozen=True):
             self._set_mode(picked.row.id.removeprefix("mode:"))
 
     def _set_mode(self, setting: str) -> None:
-        if setting not in SETTING_DESCRIPTIONS:
-            known = ", ".join(SETTING_DESCRIPTIONS)
+        if setting not in SANDBOX_SETTING_DESCRIPTIONS:
+            known = ", ".join(SANDBOX_SETTING_DESCRIPTIONS)
             self.show_message(f"Unknown sandbox.mode {setting}. Modes: {known}.", NoteKind.WARNING)
             return
         self.save_default("sandbox.mode", setting)
@@ -54,9 +54,11 @@ def _rows(state: SandboxState) -> list[ListRow]:
     now = sandbox_state_text(state)
     rows = [
         ListRow(id="now", title=now[:1].upper() + now[1:], is_heading=True),
-        ListRow(id="step", title="this system", detail=METHOD_DESCRIPTIONS[state.step]),
+        ListRow(id="step", title="this system", detail=CONFINEMENT_DESCRIPTIONS[state.step]),
         ListRow(
-            id="network", title="network", detail=f"{state.network}: {NETWORK_DESCRIPTIONS[state.network]}"
+            id="network",
+            title="network",
+            detail=f"{state.network}: {SANDBOX_NETWORK_DESCRIPTIONS[state.network]}",
         ),
         ListRow(id="modes", title="The agent's commands run", is_heading=True),
     ]

@@ -63,7 +63,7 @@ class Comparison:
             files=await self.file_rows(counts_decided=counts_decided),
             note=" · ".join(word for word in (shown.note, figures) if word),
             empty_text=_TEXT_WITHOUT_CHANGES.get(self.scope, "No changes since then."),
-            applies_files=isinstance(self._review, StagedReview) and self._review.applies_files,
+            applies_files=isinstance(self._review, StagedReview) and self._review.can_apply_single_files,
         )
 
     def compare_with(self, scope: str, prompt_id: str | None = None) -> None:

@@ -56,7 +56,7 @@ class NotesFeature(Feature["NotesPage"]):
             screen.edit_file,
             screen.ask,
             screen.show_message,
-            reload=prompt.reload,
+            reload=prompt.reload_files,
         )
 
 

@@ -60,12 +60,12 @@ class NotesPage(msgspec.Struct, frozen=True):
             return "send"
         file = files[int(answer.id)]
         try:
-            dated = await self.session.memory.add(file, line, paths)
+            dated = await self.session.memory.add_note(file, line, paths)
         except UserError as problem:
             self.show_message(str(problem), NoteKind.ERROR)
             return "kept"
         self.reload()
-        await self.session.memory.announce_saved_line(file, dated)
+        await self.session.memory.announce_note(file, dated)
         return "noted"
 
     async def open(self) -> None:

@@ -72,7 +72,7 @@ class ScreenPage:
         if (extended := self.screen.connected_extensions()) is not None:
             await extended.reload()
         else:
-            assembled.prompt.reload()
+            assembled.prompt.reload_files()
         self.screen.session.settings.reload_if_changed()
         self.screen.session.models.reread_models_file()
         if assembled.project_trust.decision.needs_answer:

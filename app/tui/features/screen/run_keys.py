@@ -40,7 +40,7 @@ class RunActions(msgspec.Struct, frozen=True):
         retry, sends it now."""
         if self.session.retry_countdown.is_running:
             self.session.retry_countdown.retry_now()
-        elif not await self.session.retry():
+        elif not await self.session.retry_failed_answer():
             self.presenter.add_note("There is nothing to retry.")
 
     def move_to_background(self) -> None:

@@ -103,7 +103,7 @@ class SessionsPage(msgspec.Struct):
         if not await LeaveConfirmation(self.session, self.ask).confirm_leave():
             return
         await self.session.abort()
-        await self.session.branches.open(self.places.create_session(), "new")
+        await self.session.branches.open_session(self.places.create_session(), "new")
 
     async def import_file(self, name: str) -> None:
         """Imports a session file (`/import FILE`)."""
@@ -129,7 +129,7 @@ class SessionsPage(msgspec.Struct):
         """Exports the session (`/export FILE`)."""
         target = self.session.cwd / name if name else None
         try:
-            written = await asyncio.to_thread(self.session.export, target)
+            written = await asyncio.to_thread(self.session.export_to_file, target)
         except OSError as problem:
             raise UserError(f"{problem.filename or name}: {problem.strerror or problem}") from None
         self.show_message(f"Exported to {written}")
@@ -199,7 +199,7 @@ class SessionsPage(msgspec.Struct):
 
         async def look() -> None:
             await asyncio.sleep(SEARCH_DELAY_SECONDS)
-            root = self.places.root
+            root = self.places.sessions_root
             hits, unread = await asyncio.to_thread(search_indexed, root, query, limit=MAX_SEARCH_RESULTS)
             found: dict[str, str] = {}
             for hit in hits:
@@ -214,7 +214,7 @@ class SessionsPage(msgspec.Struct):
         """Returns the rows of this folder's newest sessions only, so that the list opens quickly."""
         places = self.places
         return await self._rows_of_summaries(
-            await asyncio.to_thread(newest_sessions, places.root, places.cwd)
+            await asyncio.to_thread(newest_sessions, places.sessions_root, places.cwd)
         )
 
     def _load_when_visible(self, screen: SessionsScreen, is_whole: bool) -> None:
@@ -227,14 +227,16 @@ class SessionsPage(msgspec.Struct):
 
     async def _show_all_sessions(self, screen: SessionsScreen) -> None:
         first = len(self._summaries)
-        found = await asyncio.to_thread(list_sessions, self.places.root, self.places.cwd)
+        found = await asyncio.to_thread(list_sessions, self.places.sessions_root, self.places.cwd)
         if screen.is_there and len(found) >= first:  # fewer: another process is reading the sessions now
             screen.show_sessions(await self._rows_of_summaries(found))
         self.index_session_texts()
 
     async def _session_rows(self) -> list[SessionRow]:
         places = self.places
-        return await self._rows_of_summaries(await asyncio.to_thread(list_sessions, places.root, places.cwd))
+        return await self._rows_of_summaries(
+            await asyncio.to_thread(list_sessions, places.sessions_root, places.cwd)
+        )
 
     async def _rows_of_summaries(self, found: list[SessionSummary]) -> list[SessionRow]:
         elsewhere = await asyncio.to_thread(locked_by_others, [one.path for one in found])
@@ -265,13 +267,13 @@ class SessionsPage(msgspec.Struct):
     async def _delete_session(self, path: Path, title: str) -> str:
         if path == self.session.state.file:
             return "this session is open: start another with /new, then delete it"
-        await asyncio.to_thread(delete_session, path, self.places.root)
+        await asyncio.to_thread(delete_session, path, self.places.sessions_root)
         key = self.key_label("app.session.undelete", "ctrl+z")
         return f"{key} restores it: {one_line(title, 30)}" if key else f"deleted: {one_line(title, 30)}"
 
     async def _restore_deleted_session(self) -> str:
         """Restores the session that was deleted last, even in an earlier run; returns a message."""
-        trash = await asyncio.to_thread(trashed_sessions, self.places.root)
+        trash = await asyncio.to_thread(trashed_sessions, self.places.sessions_root)
         if not trash:
             return "the trash is empty"
         path = await asyncio.to_thread(undo_delete, trash[0])

@@ -61,7 +61,7 @@ class SessionOpener(msgspec.Struct, frozen=True):
             return True
         if answer == "fork" and (path := session.state.file) is not None:
             try:
-                await session.branches.open(await self._copy_session(path), "fork")
+                await session.branches.open_session(await self._copy_session(path), "fork")
             except UserError as problem:
                 self.show_message(str(problem), NoteKind.ERROR)
         return answer is not None
@@ -75,7 +75,7 @@ class SessionOpener(msgspec.Struct, frozen=True):
         if found is not None:
             log, stays = found
             await session.abort()
-            await session.branches.open(log, "resume", stays=stays)
+            await session.branches.open_session(log, "resume", stays=stays)
 
     async def continue_copy(self, path: Path) -> bool:
         """Copies a session file and continues with the copy; asks in which folder if it belongs to another one. Returns
@@ -95,7 +95,7 @@ class SessionOpener(msgspec.Struct, frozen=True):
             about = about if answer == "there" else None
         copied = await asyncio.to_thread(self.places.copy_session, path, about=about)
         await self.session.abort()
-        await self.session.branches.open(copied, "resume")
+        await self.session.branches.open_session(copied, "resume")
         return True
 
     def _other_folder(self, path: Path) -> Path | None:
@@ -118,10 +118,10 @@ class SessionOpener(msgspec.Struct, frozen=True):
                 return await self._copy_session(path), True
             return (await asyncio.to_thread(places.open_file, path, read_only=True), True) if answer else None
         except SessionTooNew:
-            return await asyncio.to_thread(places.open_newer, path), True
+            return await asyncio.to_thread(places.open_newer_format, path), True
         if log.is_cwd_gone:
             answer = await self._ask_about_missing_folder(log)
-        elif places.belongs_elsewhere(log):
+        elif places.is_of_other_folder(log):
             answer = await self._ask_about_folder(log, self.session.cwd)
         else:
             return log, True

@@ -44,7 +44,7 @@ class OwnShellPage(msgspec.Struct, frozen=True):
         """Returns a summary of what is taken over from the user's shell, for the setting's row."""
         if not self.snapshot_source.is_wanted:
             return ""
-        found = self.snapshot_source.view()
+        found = self.snapshot_source.current_snapshot()
         return (
             "Not imported yet: the first command reads your shell's startup files."
             if found is None
@@ -61,7 +61,7 @@ class OwnShellPage(msgspec.Struct, frozen=True):
         return f"{of}: {', '.join(has)}." if found.file else f"{of}: nothing."
 
     async def open(self) -> None:
-        found = self.snapshot_source.view()
+        found = self.snapshot_source.current_snapshot()
         note = ""
         if found is None and self.snapshot_source.is_wanted:
             found, note = await self._take_snapshot()
@@ -74,11 +74,11 @@ class OwnShellPage(msgspec.Struct, frozen=True):
                 current=current,
                 note=note or self._note_text(found),
                 empty="nothing imported",
-                preview=lambda row: _definition_preview(self.snapshot_source.view(), row),
+                preview=lambda row: _definition_preview(self.snapshot_source.current_snapshot(), row),
                 is_full_height=True,
             )
             picked: Picked | None = await self.ask(screen, on_request=self._handle_request)
-            found, note = self.snapshot_source.view(), ""
+            found, note = self.snapshot_source.current_snapshot(), ""
             if picked is None:
                 return
             current = picked.row.id
@@ -94,7 +94,7 @@ class OwnShellPage(msgspec.Struct, frozen=True):
         try:
             return await self.snapshot_source.take_snapshot(), ""
         except UserError as problem:
-            return self.snapshot_source.view(), str(problem)
+            return self.snapshot_source.current_snapshot(), str(problem)
 
     def _note_text(self, found: ShellSnapshot | None) -> str:
         return (

@@ -175,7 +175,7 @@ class SidePanelUpdater:
             while self._is_outdated:
                 self._is_outdated = False
                 try:
-                    found: Differences | None = await self._session.files.differences(SessionDiff())
+                    found: Differences | None = await self._session.files.find_differences(SessionDiff())
                 except UserError:
                     found = None
                 self._files = file_section(found) if found is not None and found.files else None

@@ -48,7 +48,7 @@ class SideQuestionsPage:
         if not question:
             self._show_message("Usage: /btw QUESTION. It is answered without interrupting the run.")
             return
-        answer = _StreamedAnswer(question, self._session.side_questions.ask)
+        answer = _StreamedAnswer(question, self._session.side_questions.ask_side_question)
         try:
             await self._ask(BlockScreen(f"By the way: {' '.join(question.split())[:60]}", answer.block))
         finally:

@@ -280,14 +280,14 @@ class PlansPage(msgspec.Struct, frozen=True):
         deed: PlanAnswer | None = await self.ask(screen)
         match deed:
             case "accept":
-                return PlanReply(accepts=True)
+                return PlanReply(is_accepted=True)
             case "stay":
-                return PlanReply(accepts=False)
+                return PlanReply(is_accepted=False)
             case "edit":
                 text = await self.ask(TextEditScreen("Edit the plan", prefill=plan.plan, is_for_reading=True))
-                return PlanReply(accepts=True, plan=text) if text and text.strip() else None
+                return PlanReply(is_accepted=True, plan=text) if text and text.strip() else None
             case "remark":
                 words = await self.ask(InputScreen("What should change?"))
-                return PlanReply(accepts=False, remark=words.strip()) if words and words.strip() else None
+                return PlanReply(is_accepted=False, remark=words.strip()) if words and words.strip() else None
             case None:
                 return None

@@ -152,7 +152,7 @@ class TreePage(msgspec.Struct, frozen=True):
                 if await clone_from(session, entry_id):
                     self.show_message(f"Now working in a copy: {session.state.file}")
             case "merge":
-                await self._hide_progress_after(session.branches.merge(entry_id))
+                await self._hide_progress_after(session.branches.merge_branch(entry_id))
 
     async def go_to_block(self, block_id: str) -> None:
         """Moves to the entry of a transcript block, if the block shows one."""
@@ -187,15 +187,15 @@ class TreePage(msgspec.Struct, frozen=True):
             return
         if arrival.files is not None:
             self.files.report_result(arrival.files)
-        if arrival.text:
-            self.write_to_editor(arrival.text)
+        if arrival.prompt_text:
+            self.write_to_editor(arrival.prompt_text)
 
     async def _move_to(self, entry_id: str, wish: NavigationOptions) -> NavigationResult | None:
         """Moves the session to an entry of the tree. If the summary of the branch fails, the user tries again, goes
         without it, or stays; None if the user stays."""
         while True:
             try:
-                return await self._hide_progress_after(self.session.branches.go_to(entry_id, wish))
+                return await self._hide_progress_after(self.session.branches.go_to_entry(entry_id, wish))
             except (SummaryCancelled, NavigationStopped):
                 raise
             except SummaryFailed as problem:

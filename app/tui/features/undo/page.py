@@ -48,20 +48,20 @@ class FilesPage(msgspec.Struct, frozen=True):
     async def plan_if_different(self, entry_id: str) -> "RestorePlan | None":
         """Returns the plan to restore files to an entry; None if nothing would change or no history is kept."""
         try:
-            plan = await self.session.file_restorer.preview(RestoreToEntry(entry_id=entry_id))
+            plan = await self.session.file_restorer.plan_restore(RestoreToEntry(entry_id=entry_id))
         except UserError:
             return None
         return plan if any(row.state in ("ready", "conflict") for row in plan.rows) else None
 
     async def _restore(self, asked: RestoreRequest) -> None:
-        plan = await self.session.file_restorer.preview(asked)
+        plan = await self.session.file_restorer.plan_restore(asked)
         if not plan.rows:
             self.show_message("The files already match that point, so there is nothing to restore.")
             return
         choices = await self.choose_files(plan)
         if choices is None:
             return
-        done = await self.session.file_restorer.carry_out(plan, choices)
+        done = await self.session.file_restorer.carry_out_restore(plan, choices)
         self.report_result(done.data)
 
     def report_result(self, data: RestoredData) -> None:

@@ -43,7 +43,7 @@ class UsagePage(msgspec.Struct, frozen=True):
     home: Path
 
     async def open(self) -> None:
-        found = await asyncio.to_thread(read_usage, self.places.root, self.cache)
+        found = await asyncio.to_thread(read_usage, self.places.sessions_root, self.cache)
         await _UsageScreenState(found, self.home).open(self.ask)
 
 

@@ -20,12 +20,12 @@ from tools.files.atomic_replacement import is_temporary_name
 from tools.git.git_command import make_git_command
 from tools.git.git_repository import GitRepository, find_repository
 
-_LIST_COMMAND = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
-_IGNORED_COMMAND = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+_LIST_FILES_COMMAND = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+_LIST_IGNORED_COMMAND = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
 _GIT_TIMEOUT = 30.0
-_MAX_FILE_BYTES = 8 << 20
+_MAX_HASHED_FILE_BYTES = 8 << 20
 """Larger files are identified by size and modification time."""
-_MAX_TOTAL_BYTES = 256 << 20
+_MAX_HASHED_TOTAL_BYTES = 256 << 20
 _READ_BLOCK_BYTES = 1 << 20
 
 
@@ -39,12 +39,12 @@ class WorkspaceSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """Signatures of the files and of all folders."""
     folders: tuple[Path, ...]
     """The folder of the session, and those that were added to it."""
-    is_certain: bool
+    are_signatures_reliable: bool
     """Whether equal signatures mean that nothing changed: all folders are known, and no file may have changed again
     within the resolution of its time stamp."""
 
 
-class _Listing(msgspec.Struct, frozen=True, kw_only=True):
+class _WorkspaceListing(msgspec.Struct, frozen=True, kw_only=True):
     """The absolute paths of the files and folders of a workspace."""
 
     files: Collection[str]
@@ -72,7 +72,7 @@ class WorkspaceSnapshots:
         self._excluded_folders = (f"{os.path.realpath(place.store.parent)}/", *own)
         self._known_digests: dict[str, tuple[FileSignature, str]] = {}
 
-    def current_snapshot(self, named: Iterable[str] = ()) -> WorkspaceSnapshot | None:
+    def take_snapshot(self, named: Iterable[str] = ()) -> WorkspaceSnapshot | None:
         """Returns a snapshot of the present files; None: one of the folders is not watched. `named`: files that
         count though git ignores them."""
         watched = self._folders()
@@ -100,7 +100,7 @@ class WorkspaceSnapshots:
             if before is not None and before[0] == signature and not was_changed_now:
                 identity = before[1]
             else:
-                identity = _file_identity(place, stat, is_read=total <= _MAX_TOTAL_BYTES)
+                identity = _file_identity(place, stat, is_read=total <= _MAX_HASHED_TOTAL_BYTES)
             files[place] = identity
             if not was_changed_now:
                 known[place] = signature, identity
@@ -113,13 +113,13 @@ class WorkspaceSnapshots:
             digest=_files_digest(files, self._folder),
             signatures=signatures,
             folders=watched,
-            is_certain=not is_young and listing.folders is not None,
+            are_signatures_reliable=not is_young and listing.folders is not None,
         )
 
-    def is_untouched(self, mark: WorkspaceSnapshot) -> bool:
+    def is_unchanged_since(self, mark: WorkspaceSnapshot) -> bool:
         """Whether surely no file has changed since the snapshot; costs one `lstat` per file. False: one may have."""
         return (
-            mark.is_certain
+            mark.are_signatures_reliable
             and mark.folders == self._folders()
             and all(signature_at(place) == signature for place, signature in mark.signatures.items())
         )
@@ -132,7 +132,7 @@ class WorkspaceSnapshots:
         inside = f"{self._folder}/"
         return place[len(inside) :] if place.startswith(inside) else place
 
-    def differences(self, before: WorkspaceSnapshot, after: WorkspaceSnapshot) -> tuple[str, ...]:
+    def changed_paths_between(self, before: WorkspaceSnapshot, after: WorkspaceSnapshot) -> tuple[str, ...]:
         """Returns the paths of files that differ between two snapshots."""
         names = {**before.files, **after.files}
         return tuple(
@@ -141,7 +141,7 @@ class WorkspaceSnapshots:
             if before.files.get(place) != after.files.get(place)
         )
 
-    def _list_files(self, watched: Sequence[Path]) -> _Listing | None:
+    def _list_files(self, watched: Sequence[Path]) -> _WorkspaceListing | None:
         """Lists the files of all folders; None: one of them cannot be watched."""
         files: set[str] = set()
         folders: set[str] | None = set()
@@ -162,16 +162,16 @@ class WorkspaceSnapshots:
                 return None
             files.update(listing.files)
             folders = None if folders is None or listing.folders is None else folders.union(listing.folders)
-        return _Listing(files=files, folders=folders)
+        return _WorkspaceListing(files=files, folders=folders)
 
     def _may_run_git(self, repository: GitRepository) -> bool:
         return not repository.risky_settings(self._undo_config.home) or self._undo_config.may_ask_git()
 
-    def _list_repository(self, repository: GitRepository, folder: Path) -> _Listing | None:
+    def _list_repository(self, repository: GitRepository, folder: Path) -> _WorkspaceListing | None:
         top = os.path.realpath(repository.work_tree)
         names, ignored = (
-            self._run_git_list(repository, top, *_LIST_COMMAND),
-            self._run_git_list(repository, top, *_IGNORED_COMMAND),
+            self._run_git_list(repository, top, *_LIST_FILES_COMMAND),
+            self._run_git_list(repository, top, *_LIST_IGNORED_COMMAND),
         )
         if names is None or ignored is None:
             return _walk_files(str(folder))
@@ -189,7 +189,7 @@ class WorkspaceSnapshots:
                     folders.update(inner.folders or ())
             else:
                 folders = None
-        return _Listing(files=files, folders=folders)
+        return _WorkspaceListing(files=files, folders=folders)
 
     def _run_git_list(self, repository: GitRepository, top: str, *words: str) -> list[str] | None:
         """Returns the paths that a git command lists; None: git failed."""
@@ -210,7 +210,7 @@ class WorkspaceSnapshots:
         )
 
 
-def _walk_files(top: str) -> _Listing | None:
+def _walk_files(top: str) -> _WorkspaceListing | None:
     """Lists all files of a folder outside folders with generated files; None: there are too many."""
     files: list[str] = []
     folders: list[str] = []
@@ -229,7 +229,7 @@ def _walk_files(top: str) -> _Listing | None:
             continue
         if len(files) > MAX_FILES or len(folders) > MAX_FILES:
             return None
-    return _Listing(files=files, folders=folders)
+    return _WorkspaceListing(files=files, folders=folders)
 
 
 def _is_recent(signature: FileSignature | None, now: float) -> bool:
@@ -243,7 +243,7 @@ def _file_identity(place: str, stat: os.stat_result, *, is_read: bool) -> str:
     try:
         if stat_module.S_ISLNK(stat.st_mode):
             return f"{kind}:{os.readlink(place)}"  # noqa: PTH115  (any bytes)
-        if not stat_module.S_ISREG(stat.st_mode) or stat.st_size > _MAX_FILE_BYTES or not is_read:
+        if not stat_module.S_ISREG(stat.st_mode) or stat.st_size > _MAX_HASHED_FILE_BYTES or not is_read:
             return by_time
         content = hashlib.sha256()
         with os.fdopen(os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 class Aborted(Exception):
-    """The abort signal was set before the work was done."""
+    """Raised if the abort signal was set before the work was done."""
 
 
 class Abort:

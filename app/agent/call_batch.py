@@ -41,10 +41,10 @@ class _CallState(msgspec.Struct, kw_only=True):
     progress: ToolResult | None = None
     started_at: float | None = None
     stop_result: ToolResult | None = None
-    """The result of a stopped call that does not return one itself."""
+    """The result of the call if it is stopped and does not return one itself."""
     task: asyncio.Task[None] | None = None
     has_ended: bool = False
-    """Its `ToolExecutionEnd` was published."""
+    """Whether the call's `ToolExecutionEnd` was published."""
 
     @property
     def display_arguments(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class ToolCallBatch:
         )
         self._skip_result: ToolResult | None = None
         self._inbox: asyncio.Queue[_CallState] = asyncio.Queue()
-        """Calls with news: they are prepared, have progress, or have ended."""
+        """A queue of calls that have news: they are prepared, have progress, or have ended."""
 
     async def run_and_yield_events(self) -> AsyncGenerator[RunEvent]:
         """Runs each tool call in a separate task and yields the events of all calls."""
@@ -123,7 +123,7 @@ class ToolCallBatch:
         return failed_result(ABORTED_TEXT) if self._ports.abort.is_set else self._skip_result
 
     async def _next_event(self) -> RunEvent | None:
-        """Returns the event of the next call in the inbox, if there is one to publish."""
+        """Returns the event of the next call in the inbox; None if there is none to publish."""
         work = await self._inbox.get()
         if work.result is None:
             progress, work.progress = work.progress, None

@@ -26,9 +26,9 @@ class ResourceClaim(msgspec.Struct, frozen=True, kw_only=True):
     reads: frozenset[ResourceKey] = frozenset()
     changes: frozenset[ResourceKey] = frozenset()
     named_paths: frozenset[ResourceKey] = frozenset()
-    """Paths named in a command, which may read or change them."""
+    """Paths named in a command, which the command may read or change."""
     working_folder: ResourceKey | None = None
-    """The folder of a command, which may also read anything in it."""
+    """The working folder of a command, in which it may read anything; None for other calls."""
     shared_state: str = ""
     leaves_state_unchanged: bool = False
 
@@ -53,10 +53,11 @@ def claim_of_call(effects: Effects, files: FileOperations) -> ResourceClaim:
 
 
 def must_wait_for(later: ResourceClaim, earlier: ResourceClaim) -> bool:
-    """Whether the later of two calls may begin only after the earlier has ended.
+    """Returns whether the later of two calls may begin only after the earlier has ended.
 
-    Reads wait for changes, changes for both. A command waits for every earlier change by a tool; tools
-    wait for a command that names their file, and commands for a tool that changes a file they name."""
+    Reads wait for changes, changes for both. A command waits for every earlier change by a tool; tools wait for a
+    command that names their file, and commands for a tool that changes a file they name.
+    """
     if (
         later.shared_state
         and later.shared_state == earlier.shared_state
@@ -77,7 +78,8 @@ def must_wait_for(later: ResourceClaim, earlier: ResourceClaim) -> bool:
 
 
 def _file_identities(files: FileOperations, paths: Iterable[str]) -> frozenset[ResourceKey]:
-    """Returns the real paths and the identities of the files that they link to."""
+    """Returns the real paths of files, and the device and inode of each, by which hard links to one file are
+    recognised."""
     found: set[ResourceKey] = set()
     for path in paths:
         try:
@@ -91,7 +93,7 @@ def _file_identities(files: FileOperations, paths: Iterable[str]) -> frozenset[R
 
 
 def _paths_overlap(some: frozenset[ResourceKey], others: frozenset[ResourceKey]) -> bool:
-    """Whether a path of one set equals or is inside a path of the other."""
+    """Returns whether a path of one set is equal to, or inside, a path of the other."""
     if not some or not others:
         return False
     return any(_with_parent_folders(path) & others for path in some) or any(
@@ -112,7 +114,7 @@ class CallSlot:
         self._waits_for = tuple(place for place in earlier if must_wait_for(claim, place.claim))
         self._left_event = asyncio.Event()
         self._begun_event = asyncio.Event()
-        """Set when the call has begun or left its slot."""
+        """An event that is set when the call has begun or has left its slot."""
         self._followers: list[CallSlot] = []
         for place in self._waits_for:
             place._followers.append(self)

@@ -18,14 +18,15 @@ class CallVerdict(msgspec.Struct, frozen=True, kw_only=True):
     is_blocked: bool = False
     reason: str = ""
     denied_with: str | None = None
-    """What the person said who denied the call, which may be nothing; None if no person denied it."""
+    """The reason that the user gave for denying the call, which may be empty; None if no user denied it."""
     should_end_run: bool = False
     arguments: dict[str, Any] | None = None
-    """Replaces the arguments; they are validated like the model's."""
+    """Arguments that replace the call's; they are validated like the model's. None: the call's stay."""
     note: str = ""
     """The note to the model about a call that runs, added after its result."""
     recheck: Callable[[], Awaitable[str]] | None = None
-    """Returns why a call that was allowed may no longer begin; empty if it may."""
+    """A function that returns why an allowed call may not begin any more; empty if it may. None: nothing is checked
+    again."""
 
 
 class TurnOutcome(msgspec.Struct, frozen=True, kw_only=True):

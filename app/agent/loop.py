@@ -1,7 +1,8 @@
 """The agent loop: prompt, model, tools, repeated until nothing is left. Keeps no state between runs.
 
-`run` and `resume` are async generators of events. The consumer records each event before taking the
-next, so that requests (`ports.ask`) always build on recorded entries."""
+`run_loop` and `resume_loop` are async generators of events. The consumer records each event before taking the next,
+so that requests (`LoopPorts.request_answer`) always build on recorded entries.
+"""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -25,7 +26,7 @@ from app.values.messages import AssistantMessage, Message, ToolResultMessage
 
 
 class NothingToContinue(Exception):
-    """The conversation has nothing that the model could answer."""
+    """Raised if the conversation has nothing that the model could answer."""
 
 
 async def run_loop(

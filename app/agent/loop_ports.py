@@ -1,6 +1,7 @@
-"""What the agent loop depends on: requests to the model, tools, queues and hooks.
+"""Defines the dependencies of the agent loop: requests to the model, tools, queues and hooks.
 
-Each field has a default that does nothing, so that a test sets only what it needs."""
+Each field has a default that does nothing, so that a test sets only what it needs.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal
@@ -29,28 +30,30 @@ class LoopPorts(msgspec.Struct, frozen=True, kw_only=True):
     """The dependencies of one run of the loop."""
 
     request_answer: Callable[[Abort], Awaitable[AssistantStream]]
-    """Starts a request with the whole conversation so far."""
+    """A function that starts a request to the model with the whole conversation so far, and returns its stream."""
     tools: Callable[[], Mapping[str, Tool]] = dict
     reason_unavailable: Callable[[str], str] = lambda name: ""
-    """Returns why a known tool cannot be called now."""
+    """A function that returns why a known tool cannot be called now."""
     tool_context: Callable[[ToolCall, Callable[[ToolResult], None]], ToolContext]
     queues: Queues
     abort: Abort
     hooks: LoopHooks = LoopHooks()
     gate: Gate = allow_every_call
-    """Decides on each call, after the hooks."""
+    """The permission gate, which decides on each call after the hooks."""
     secret_masks: SecretMasks = NoMasks()
     call_watch: CallWatch = CallWatch()
-    """Inspects calls while they arrive."""
+    """The watch that inspects calls while their arguments arrive."""
     interrupt_mode: Callable[[], InterruptMode] = lambda: "wait"
     system_update: Callable[[], SystemMessage | None] = lambda: None
-    """Returns the changes of prompt and tools since the last request."""
+    """A function that returns the changes of prompt and tools since the last request."""
     before_request: Callable[[Abort], Awaitable[None]] = _do_nothing
-    """Runs after the turn's new messages are recorded; may compact."""
+    """A function that runs after the turn's new messages are recorded and before the request; it may compact the
+    conversation."""
     will_retry: Callable[[AssistantMessage], bool] = lambda message: False
     is_interrupted: Callable[[], bool] = lambda: False
-    """Whether the arriving answer is to be discarded: however it ends, it counts as stopped."""
+    """A function that returns whether the arriving answer must be discarded, in which case it counts as stopped
+    however it ends."""
     report_problem: Callable[[str], None] = lambda text: None
-    """Reports a hook that failed and was ignored."""
+    """A function that reports a hook that failed and was ignored."""
     stop_grace_seconds: float = 5.0
-    """Seconds that a cancelled tool may take to end before it is abandoned."""
+    """The number of seconds that a cancelled tool may take to end before it is abandoned."""

@@ -21,7 +21,7 @@ class AsideMessage(msgspec.Struct, frozen=True, kw_only=True):
 
     message: CustomMessage
     call_id: str | None = None
-    """The call that the aside belongs to; asides are delivered in call order."""
+    """The id of the call that the aside belongs to; asides are delivered in call order. None: it belongs to no call."""
 
 
 def always_one_at_a_time(queue: QueueName) -> QueueMode:

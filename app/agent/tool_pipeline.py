@@ -58,9 +58,9 @@ class ParsedCall(msgspec.Struct, frozen=True, kw_only=True):
     call: ToolCall
     tool: Tool
     arguments: Any
-    """The arguments in the tool's type."""
+    """The checked arguments in the tool's own type."""
     plain_arguments: dict[str, Any]
-    """The normalised arguments as plain data."""
+    """The normalised arguments as plain JSON data."""
     context: ToolContext
     effects: Effects
     claim: ResourceClaim
@@ -128,7 +128,7 @@ class PreparedCall(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
     """The note to the model, added after the result."""
     recheck: Callable[[], Awaitable[str]] | None = None
-    """Returns why the call may no longer begin; empty if it may."""
+    """A function that returns why the call may not begin any more; empty if it may."""
 
 
 class ToolPipeline:
@@ -145,8 +145,8 @@ class ToolPipeline:
         parent_id: str | None = None,
         why_missing: Callable[[str], str] = lambda name: "",
     ) -> None:
-        """`parent_id`: the call within which these calls are made. `why_missing`: why a known tool cannot be called
-        now."""
+        """Creates a pipeline. `parent_id` is the call within which these calls are made. `why_missing` returns why
+        a known tool cannot be called now."""
         self._reason_unavailable = why_missing
         self._tools = tools
         self._tool_context = tool_context
@@ -364,7 +364,8 @@ class _CallParser:
         self.parsed_call = None
 
     def __call__(self, arguments: dict[str, Any] | None = None) -> ParsedCall:
-        """Parses the call as `ParseCall` says."""
+        """Parses the call, optionally with other arguments, which are normalised like the model's. Raises
+        `ToolError`."""
         if arguments is not None:
             self.replace_arguments(arguments)
         context = self._context()

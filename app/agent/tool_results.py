@@ -13,7 +13,7 @@ from tools.results import ImagePart, Json, TextPart, ToolResult, text_result
 ABORTED_TEXT = "Operation aborted"
 SKIPPED_TEXT = "Skipped due to queued user message."
 DENIED_KEY = "denied"
-"""The detail of a result whose call a person denied: what the person said, which may be nothing."""
+"""The key in a result's details that has the reason that the user gave for denying the call, which may be empty."""
 
 
 def failed_result(text: str, details: dict[str, Any] | None = None) -> ToolResult:
@@ -21,8 +21,8 @@ def failed_result(text: str, details: dict[str, Any] | None = None) -> ToolResul
 
 
 def unknown_tool_result(name: str, known: tuple[str, ...], why: str = "") -> ToolResult:
-    """Makes the result of a call whose tool does not exist or cannot be called. `why`: why a tool of that name
-    cannot be called now."""
+    """Makes the result of a call whose tool does not exist or cannot be called now; `why` is the reason for the
+    latter."""
     if why:
         return failed_result(f"{name} was not run: {why}")
     hint = f". Available tools: {', '.join(known)}" if known else ""
@@ -30,7 +30,7 @@ def unknown_tool_result(name: str, known: tuple[str, ...], why: str = "") -> Too
 
 
 def is_stopped(message: ToolResultMessage) -> bool:
-    """Returns whether a person stopped the call, before it ran or while it ran."""
+    """Returns whether the user stopped the call, before it ran or while it ran."""
     details: Json = message.details
     if isinstance(details, dict) and details.get("aborted") is True:
         return True
@@ -38,7 +38,7 @@ def is_stopped(message: ToolResultMessage) -> bool:
 
 
 def denial_of(message: ToolResultMessage) -> str | None:
-    """Returns what the person said who denied the call, which may be nothing; None if no person denied it."""
+    """Returns the reason that the user gave for denying the call, which may be empty; None if no user denied it."""
     details: Json = message.details
     said = details.get(DENIED_KEY) if isinstance(details, dict) else None
     return said if isinstance(said, str) else None

@@ -28,28 +28,29 @@ class AssembledSession(msgspec.Struct, kw_only=True):
     model_choice: ModelChoice
     """The session's model choice, with the catalogue and the credentials that it chooses from."""
     initial_model: InitialModel
-    """The models that command line and settings name; looked up again after extensions have added theirs."""
+    """The models that the command line and settings name; they are looked up again after extensions have added
+    theirs."""
     registry: AdapterRegistry
     effective_settings: EffectiveSettings
     extensions: Extensions
-    """The extensions, none loaded yet; `extending` loads them."""
+    """The session's extensions, none of which is loaded yet; `extension_setup` loads them."""
     hooks: ExtensionHooks
-    """Answers the session's hooks through the extensions."""
+    """The object that answers the session's hooks through the extensions."""
     prompt: SystemPromptSource
     session_paths: SessionPaths
     project_trust: LiveTrust
     workspace: Workspace
     """The workspace that the session's tools share."""
     working_folder: WorkingFolder
-    """The session's working folder; its subscribers follow when it changes."""
+    """The session's working folder; its subscribers are notified when it changes."""
     start_folder: Path | None = None
-    """The folder where bayou was started, if the opened session works in another one."""
+    """The folder where bayou was started, if the opened session works in another one; None otherwise."""
     chosen_extensions: ChosenExtensions
-    """The chosen extensions and further folders of resources, from settings, command line and packages."""
+    """The chosen extensions and additional folders of resources, from settings, command line and packages."""
     themes: Themes
     theme_name: str
     """The theme's name from settings or command line; may be `system`."""
     lock_error: SessionLocked | None = None
-    """Set when another process writes the session; it is open read-only here."""
+    """The error that another process writes the session, so that it is open read-only here; None if none does."""
     problems: tuple[str, ...] = ()
-    """Problems to show at the start."""
+    """Problems that are shown to the user at the start."""

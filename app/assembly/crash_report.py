@@ -19,7 +19,7 @@ class Crash(NamedTuple):
 
     error: BaseException
     report: Path | None
-    """The report's path; None: it could not be written."""
+    """The path of the crash report; None: it could not be written."""
 
 
 def report_crash(folder: Path, error: BaseException) -> Crash:

@@ -21,7 +21,7 @@ from tools.amounts import format_elapsed
 from tools.patterns import late
 
 _MIN_CLOCK_TIME_DELAY_MS = 10_000
-"""From this length on, the end of a wait is shown as a time of day."""
+"""The minimum length of a wait in milliseconds from which its end is shown as a time of day."""
 _DAY_MS = 86_400_000
 _LOCALHOST_PATTERN = late(r"\b(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(?::\d+)?\b")
 _UNREACHABLE_PATTERN = late(
@@ -35,13 +35,13 @@ class RemedyTexts(msgspec.Struct, frozen=True, kw_only=True):
     a sentence."""
 
     log_in: str
-    """The provider's name follows this text."""
+    """The beginning of the advice to log in, which the provider's name follows."""
     choose_model: str
     show_context: str
 
 
 class NextSteps(msgspec.Struct, frozen=True):
-    """Chooses what to advise a user after a failed answer."""
+    """Chooses the advice for a user after a failed answer."""
 
     model_choice: ModelChoice
     remedy_texts: RemedyTexts

@@ -196,7 +196,7 @@ class HelperSessions:
 
 async def offer_leftover_changes(session: Session, *, is_told: bool) -> None:
     """Offers the changes that helper agents left in copies when bayou ended, now and whenever another session is
-    opened. `is_told`: also says what waits in other sessions."""
+    opened. With `is_told`, also reports changes that wait in other sessions."""
 
     async def offer() -> None:
         told = await session.helpers.offer_leftover_changes()

@@ -31,11 +31,11 @@ class InitialModel:
         self._in_force = effective_settings
         self._providers: tuple[str, ...] = ()
         self._initial_model: Model | None = None
-        """The model chosen at the start, when no other choice had been made."""
+        """The model that was chosen at the start, when nothing else had chosen one."""
         self._is_waiting = False
-        """Whether a named model was not found yet."""
+        """Whether a model that the command line or settings name was not found yet."""
         self.is_restored = False
-        """Whether the resumed session names its model, which precedes the settings."""
+        """Whether the resumed session names its model, which takes precedence over the settings."""
         asked = thinking_level(options.thinking)
         self.choice = ModelChoice(
             catalogue,
@@ -51,7 +51,7 @@ class InitialModel:
         return self._find_models(is_last=not self._loads_extensions)
 
     def summary_problem(self) -> str | None:
-        """Returns why the model that the settings name for summaries cannot be used; None: it can, or none is
+        """Returns why the model that the settings name for summaries cannot be used; None if it can, or if none is
         named."""
         return find_summary_model(self._in_force.settings.compaction.model, self.choice)[1]
 

@@ -17,7 +17,7 @@ class LiveTrust:
     def __init__(self, paths: Paths, decision: TrustDecision) -> None:
         self.decision = decision
         self.tell: Callable[[str], None] = lambda text: None
-        """Receives one text when files were added or changed since the decision."""
+        """A function that is called with one text when files were added or changed since the trust decision."""
         self._paths = paths
 
     def is_trusted(self) -> bool:

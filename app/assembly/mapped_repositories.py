@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tools.repomap.repository import MappedRepository
 
 _CACHE_SECONDS = 5.0
-"""How long the repository of a folder is remembered before it is looked up again."""
+"""The number of seconds for which the repository of a folder is remembered before it is looked up again."""
 
 
 class _CachedRepository(msgspec.Struct, frozen=True):
@@ -35,7 +35,7 @@ class MappedRepositories(msgspec.Struct, eq=False):
     project: LiveTrust
     rules: Callable[[], Iterable[PermitRule]]
     _cached_repositories: dict[Path, _CachedRepository] = {}
-    """By folder of work."""
+    """The repositories found, by working folder, each with the time of the search."""
 
     def __call__(self, cwd: Path) -> "MappedRepository | None":
         if not self.effective_settings.settings.repository_maps.enabled:

@@ -13,7 +13,7 @@ _MAX_PATH_CHARS: Final = 1_000
 
 
 class UsageError(UserError):
-    """The command line is invalid or cannot be carried out; the text names the cause and the remedy."""
+    """Raised if the command line is invalid or cannot be carried out; the text names the cause and the remedy."""
 
 
 def split_words(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -53,7 +53,7 @@ def resolve_word_paths(options: "Options", folder: Path) -> "Options":
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """All flags (described in `flags.GROUPS`), and the words that are not flags."""
+    """All command line flags (described in `app.cli.flags.FLAG_GROUPS`), and the words that are not flags."""
 
     model: str | None = None
     provider: str | None = None
@@ -104,10 +104,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     help: bool = False
     version: bool = False
     files: tuple[str, ...] = ()
-    """`@file` words, without the @."""
+    """The files named by `@file` words, without the `@`."""
     messages: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
-    """Files and messages, in the order of the command line."""
+    """The words of the command line that are no flags (files and messages), in order."""
     max_turns: int | None = None
     max_cost: float | None = None
     max_tokens: int | None = None

@@ -48,8 +48,8 @@ def own_tools(
     search = search_tool(engine)
 
     def unwanted(tools: Mapping[str, Tool]) -> list[str]:
-        """Lists the tools to withhold. Compares by identity: a tool of an extension with the same
-        name stays."""
+        """Returns the tools to withhold from the model, compared by identity, so that an extension's tool of the
+        same name stays."""
         kept = [] if _offers_todo_tool(effective_settings, choice.model) else [todo]
         kept += [] if effective_settings.settings.render_mermaid.enabled else [mermaid]
         kept += (

@@ -40,7 +40,8 @@ def server_config_files(
     named_file()
 
     def files() -> tuple[Path, ...]:
-        """Returns the configuration files of the user and the project, or the named one."""
+        """Returns the files that configure MCP servers: the user's and the project's, or the one named on the
+        command line."""
         if options.no_mcp:
             return ()
         if options.mcp_config:

@@ -44,9 +44,9 @@ def assemble_session(
     ends_with_answer: bool = False,
     asks: Approver | None = None,
 ) -> AssembledSession:
-    """Builds a session. Raises `UsageError` or `SessionError`. `can_ask`: a person can be asked whether the
-    project is trusted. `ends_with_answer`: the program ends when its prompts are answered. `asks`: who is asked
-    about calls, unless it follows from these."""
+    """Builds a session. Raises `UsageError` or `SessionError`. `can_ask`: a user can be asked whether the project
+    is trusted. `ends_with_answer`: the program ends when its prompts are answered. `asks` names the part that asks
+    the user about calls, if it does not follow from the others."""
     begun = open_session(options, paths, can_ask=can_ask)
     effective_settings, project, log = begun.effective_settings, begun.project_trust, begun.log
     registry, settings, trust = AdapterRegistry(), effective_settings.settings, project.decision

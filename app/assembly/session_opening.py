@@ -32,9 +32,9 @@ class OpenedSession(msgspec.Struct, frozen=True, kw_only=True):
     project_trust: LiveTrust
     session_paths: SessionPaths
     lock_error: SessionLocked | None = None
-    """Set when another process writes the session; it is open read-only here."""
+    """The error that another process writes the session, so that it is open read-only here; None if none does."""
     start_folder: Path | None = None
-    """The folder where bayou was started, if the session works in another one."""
+    """The folder where bayou was started, if the session works in another one; None otherwise."""
 
 
 def open_session(options: Options, paths: Paths, *, can_ask: bool) -> OpenedSession:

@@ -66,7 +66,7 @@ def undo_config(paths: Paths, project: LiveTrust) -> UndoConfig:
 
 
 def _is_harmless(project: LiveTrust) -> bool:
-    """Whether the project is trusted or has no files that need trust."""
+    """Returns whether the project is trusted, or has no files that need trust."""
     return project.decision.is_trusted or project.decision.question.is_empty
 
 

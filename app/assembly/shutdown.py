@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from app.engine.session import Session
 
 SHUTDOWN_SECONDS = 1.8
-"""The longest time from the request to end until the process has ended, even when something hangs: under two
-seconds."""
+"""The maximum time in seconds from the request to end until the process has ended, even when something hangs."""
 _FINAL_OUTPUT_SECONDS = 0.15
 
 

@@ -34,7 +34,7 @@ class WorkingFolder:
         self._can_ask = can_ask
         self._followers: list[FolderListener] = []
         self.tell: Callable[[str], None] = lambda text: None
-        """Receives the problems in the folder's settings."""
+        """A function that is called with the problems in the folder's settings."""
 
     def subscribe(self, follower: FolderListener) -> None:
         """Adds a function that is called after the working folder has changed, in the order of subscription;

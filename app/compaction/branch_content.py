@@ -21,9 +21,12 @@ class BranchContent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def branch_content(entries: Sequence[Entry], budget_tokens: int) -> BranchContent:
-    """Selects the messages of a branch for its summary from `entries`, which reach from below the common
-    ancestor to the old leaf. Tool results are omitted, their calls are not. An earlier summary may exceed the
-    budget, if at least a tenth of the budget was left, since it stands for many messages."""
+    """Selects the messages of a branch for its summary from `entries`, which reach from below the common ancestor
+    to the old leaf.
+
+    Tool results are omitted, their calls are not. An earlier summary may exceed the budget if at least a tenth of
+    the budget is left, because it stands for many messages.
+    """
     messages = [
         message
         for entry in apply_context_edits(entries)

@@ -32,34 +32,34 @@ from app.values.user_errors import UserError
 
 _OMITTED_ENTRY_TYPE = "bayou.left-out"
 _USUAL_SUMMARY_TOKENS = 1_500
-"""The usual size of a summary."""
+"""The usual size of a summary in tokens."""
 
 
 TOO_SMALL_TEXT = "Nothing to compact (session too small)"
 
 
 class NothingToCompact(UserError):
-    """There are no messages that a summary could replace."""
+    """Raised if there are no messages that a summary could replace."""
 
 
 class CompactionPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The plan of a compaction: which messages are summarised and which are kept."""
 
     to_summarise: tuple[Message, ...]
-    """Whole turns that the summary replaces."""
+    """The messages of whole turns that the summary replaces."""
     turn_prefix: tuple[Message, ...] = ()
-    """The beginning of the turn that the cut splits, if it splits one."""
+    """The messages at the beginning of the turn that the cut splits; empty if it splits none."""
     kept_messages: tuple[Message, ...] = ()
-    """Messages that are kept verbatim."""
+    """The messages that are kept verbatim."""
     first_kept_entry_id: str
     previous_summary: str | None = None
     recorded_entries: tuple[Entry, ...] = ()
     """The summarised entries as recorded, before context edits: files changed by an edited call remain
     listed."""
     previous_details: Any = None
-    """The details of the previous compaction."""
+    """The details of the previous compaction, which list its files; None without one."""
     files: FileLists = FileLists()
-    """The files of `recorded` and `carried`; the session fills this in later."""
+    """The files that the summarised entries and the previous compaction touched; the session fills this in later."""
     tokens_before: int
 
     @property
@@ -240,8 +240,8 @@ def _can_start_context(entry: Entry) -> bool:
 
 
 def _move_above_state_entries(path: Sequence[Entry], cut: int, start: int) -> int:
-    """Moves the cut up over changes of model and other state directly before it, which belong to the
-    messages behind."""
+    """Moves the cut up over entries directly before it that change the model or other state, because they belong to
+    the messages after them."""
     while (
         cut > start and message_of(path[cut - 1]) is None and not isinstance(path[cut - 1], CompactionEntry)
     ):

@@ -32,8 +32,8 @@ from app.values.messages import (
 
 
 class ContextLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """The tokens of the window to reserve for the answer, and the tokens of recent messages that a compaction
-    keeps verbatim."""
+    """The limits of the context in tokens: what is reserved for the answer, and how many tokens of recent messages
+    a compaction keeps verbatim."""
 
     reserve_tokens: int = 16_384
     keep_recent_tokens: int = 20_000
@@ -129,7 +129,7 @@ class ContextMeter:
 
 
 def _reported_context_size(message: Message) -> int:
-    """Returns the size of the context that the provider reported with an answer; 0: it reported none."""
+    """Returns the size of the context in tokens that the provider reported with an answer; 0 if it reported none."""
     if isinstance(message, AssistantMessage) and message.stop_reason not in ("error", "aborted"):
         usage = message.usage
         return usage.total_tokens or usage.input + usage.output + usage.cache_read + usage.cache_write

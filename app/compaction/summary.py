@@ -77,11 +77,12 @@ class WrittenSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 SUMMARY_SHARE, PREFIX_SHARE = 0.8, 0.5
-"""Shares of the reserved answer tokens: for a summary, and for the summary of a split turn's beginning."""
+"""The shares of the reserved answer tokens that may be used: for a summary, and for the summary of a split turn's
+beginning."""
 
 RequestSummary = Callable[[str, float], Awaitable[WrittenSummary]]
-"""Sends a request with `SUMMARY_SYSTEM_PROMPT`; the answer may take the given share of the reserved tokens.
-Returns the whole answer."""
+"""A function that sends a request with `SUMMARY_SYSTEM_PROMPT`; the answer may take the given share of the reserved
+tokens. Returns the whole answer."""
 
 
 async def write_summary(

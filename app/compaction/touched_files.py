@@ -19,7 +19,7 @@ class FileLists(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The files that the summarised part of a conversation read, and those that it changed."""
 
     read_files: tuple[str, ...] = ()
-    """Files that were read and not changed."""
+    """The files that were read and not changed."""
     modified_files: tuple[str, ...] = ()
 
     def as_text(self) -> str:

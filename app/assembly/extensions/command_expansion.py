@@ -33,7 +33,7 @@ class CommandExpansion:
         self._assembled = assembled
         self._paths = paths
         self._limiting: PromptTemplate | None = None
-        """The command whose `allowed-tools` limits the present run, or the next one."""
+        """The command whose `allowed-tools` limits the tools of the present or the next run; None if there is none."""
         self._former_model: Model | None = None
         assembled.session.subscribe(self._restore_after_run, hears={"agent_settled"})
 

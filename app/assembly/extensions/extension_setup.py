@@ -37,7 +37,7 @@ class ConnectedExtensions(msgspec.Struct, kw_only=True):
     options: Options
     """The command line's options, without words that are values of extensions' flags."""
     trust: Callable[[TrustQuestion, bool], Any]
-    """Applies the user's answer to a trust question; its effects are in force afterwards."""
+    """A function that applies the user's answer to a trust question, and returns when its effects are in force."""
 
 
 async def connect_extensions(
@@ -137,7 +137,8 @@ def _without_extension_flags(options: Options, catalogue: ExtensionCatalogue) ->
 def _report_start(
     assembled: AssembledSession, resources: SessionResources, *, is_summary_shown: bool
 ) -> None:
-    """`is_summary_shown`: the summary is part of the page; in other modes it goes to standard error."""
+    """Reports the start of the extensions. With `is_summary_shown`, the page shows the summary; in other modes it
+    goes to standard error."""
     for text in (*assembled.chosen_extensions.problems, *resources.prompts.problems):
         assembled.session.events.notify(text, "warning")
     if is_summary_shown:
@@ -167,8 +168,8 @@ def refuse_without_prices(assembled: AssembledSession, options: Options) -> None
 
 
 def _may_load_source(assembled: AssembledSession, source: ExtensionSource) -> bool:
-    """Whether an extension's file may be read: a project's own, or one named in its settings, only while the
-    project is trusted."""
+    """Returns whether an extension's file may be read: a project's own, or one named in its settings, only while
+    the project is trusted."""
     is_named = source.origin == "settings" and assembled.effective_settings.origin("extensions") == "project"
     return not (is_named or source.origin == "project") or assembled.project_trust.is_trusted()
 

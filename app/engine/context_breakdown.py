@@ -41,7 +41,7 @@ _GROUP_BY_SECTION: Mapping[str, BreakdownGroup] = {
 }
 _PART_TEXT_SEPARATOR = "\n\n" + "─" * 40 + "\n\n"
 LARGE_RESULT_TOKENS = 500
-"""Results of at least this many tokens are listed one by one."""
+"""The number of tokens from which a tool result is listed separately."""
 
 
 class ContextPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class LargeResult(msgspec.Struct, frozen=True, kw_only=True):
     entry_id: str
     title: str
     tokens: int
-    """Tokens of the whole result, also while it is dropped."""
+    """The number of tokens of the whole result, also while it is dropped from the context."""
     is_dropped: bool = False
 
 
@@ -70,7 +70,7 @@ class ContextBreakdown(msgspec.Struct, frozen=True, kw_only=True):
     window_tokens: int
     reserved_tokens: int
     tokens_freed: int
-    """Estimated tokens that a compaction would free; 0: there is nothing to compact."""
+    """The estimated number of tokens that a compaction would free; 0: there is nothing to compact."""
     is_exact: bool
     """Whether the provider has counted the whole context."""
 

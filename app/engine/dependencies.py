@@ -38,17 +38,18 @@ class SessionDependencies(msgspec.Struct, kw_only=True):
     classify_failure: ClassifyFailure
     options: SessionOptions
     budget: RequestBudget = msgspec.field(default_factory=RequestBudget)
-    """Limits on the usage of its requests."""
+    """The limits on the usage of the session's requests."""
     hooks: Hooks = msgspec.field(default_factory=Hooks)
     permission_context: PermissionContext = msgspec.field(default_factory=PermissionContext)
-    """Whether a user or a program can approve calls, and whether the project is trusted."""
+    """The facts on which permissions depend: whether a user or a program can approve calls, and whether the project
+    is trusted."""
     enter_folder: Callable[[Path], Awaitable[None]] = _do_not_enter_folder
-    """Changes the session's working folder."""
+    """A function that changes the session's working folder."""
     secret_sources: SecretSources = msgspec.field(default_factory=SecretSources)
     """The sources of known secrets."""
     server_sources: ServerSources | None = None
     """The sources of MCP servers; None: no servers."""
     helper_source: HelperSource | None = None
-    """Makes the sessions of helper agents; None: the session starts none."""
+    """The source that makes the sessions of helper agents; None: the session can start none."""
     undo_config: UndoConfig | None = None
-    """Where the contents of changed files are stored; None: nowhere, so that undo is off."""
+    """The place where the contents of changed files are stored; None: they are not stored, so that undo is off."""

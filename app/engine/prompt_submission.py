@@ -46,11 +46,11 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
     first_question_hint: FirstPromptHint
     options: SessionOptions
     _last_masked_prompt: PromptInput | None = None
-    """The last prompt in which a secret was masked, unmasked."""
+    """The last prompt in which a secret was masked, in its unmasked form, so that it can be sent again."""
     _is_closed: bool = False
     _delayed_start: asyncio.Task[None] | None = None
     _masking_lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
-    """Keeps prompts in order while threads search files for secrets."""
+    """A lock that keeps prompts in order while threads search files for secrets."""
 
     async def prompt(self, words: PromptInput, *, expand: bool) -> PromptDisposition:
         _require_prompt_content(words)
@@ -96,7 +96,8 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
         return "started"
 
     async def _preprocess_prompt(self, words: PromptInput, *, expand: bool = True) -> PromptInput | None:
-        """Checks a prompt's images, expands it and passes it to hooks; None: a command or an extension handled it."""
+        """Checks a prompt's images, expands the prompt and passes it to hooks; returns None if a command or an
+        extension has handled it."""
         words = await self._with_sendable_images(words)
         taken = await self._expand(words, expand=expand)
         has_other_images = taken is not None and taken.images != words.images

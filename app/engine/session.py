@@ -1,7 +1,8 @@
 """The session: the object that every interface drives.
 
 Its methods concern the conversation as a whole: prompting, stopping, listening, state, end. Everything else is a
-method of one of its attributes. `wiring` creates them."""
+method of one of its attributes. `session_parts` creates them.
+"""
 
 from collections.abc import Callable, Container, Sequence
 from importlib import import_module
@@ -41,20 +42,20 @@ class Session:
         self.events = made.core.event_bus
         self.queues = made.core.queues
         self.outcomes = made.core.outcomes
-        """Prompts that were sent with an id and have no outcome yet."""
+        """The prompts that were sent with an id and have no outcome yet."""
         self.models = made.models.selection
         self.requests = made.models.requests
         self.budget = made.core.budget
-        """Limits of the session's usage."""
+        """The limits of the session's usage."""
         self.notes = made.notes
-        """Names, notes and context edits, as entries of the session."""
+        """The part that writes names, notes and context edits as entries of the session."""
         self.settings = made.settings_watch
         self.compaction = made.compaction
         self.branches = made.navigation
-        """Navigation to other points of the tree and to other sessions."""
+        """The part that navigates to other points of the tree and to other sessions."""
         self.tools = given.toolbox
         self.calls = made.tools.nested
-        """Tool calls that the model did not make itself."""
+        """The part that runs tool calls which the model did not make itself."""
         self.previews = made.tools.preview
         self.jobs = made.jobs
         self.helpers = made.helpers
@@ -69,7 +70,7 @@ class Session:
         self.memory = made.files.notes
         """Notes of the user in context files."""
         self.file_restorer = made.files.file_restorer
-        """Restores files to earlier states."""
+        """The part that restores files to earlier states."""
         self.repository = made.repository
         self.permissions = made.permission_gate
         self.folders = made.permission_gate.folders
@@ -77,12 +78,12 @@ class Session:
         self.secrets = made.masking
         self.mcp = made.servers
         self.forms = made.forms
-        """Forms that the user fills in."""
+        """The part that asks the user to fill in forms."""
         self.shell = made.user_runs.shell
-        """Commands that the user runs."""
+        """The part that runs the user's shell commands."""
         self.own_shell = ShellSnapshotSource(given.toolbox.workspace)
         self.cells = made.user_runs.cells
-        """Python cells that the user runs, and the kernel."""
+        """The part that runs the user's Python cells, and inspects the kernel."""
         self.side_questions = made.models.side_questions
         self.provider_search = made.models.search
         self.retry_countdown = made.runner.countdown

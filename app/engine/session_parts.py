@@ -31,9 +31,9 @@ from app.engine.user_runs.user_run_parts import UserRunParts
 from app.values.messages import CustomMessage
 
 LISTENER_DRAIN_TIMEOUT = 3.0
-"""Seconds that the end of a session waits for slow listeners."""
+"""The maximum number of seconds that the end of a session waits for slow listeners."""
 STOP_TIMEOUT = 0.5
-"""Seconds that the end of a session waits for its run, and again once the kernel is killed."""
+"""The maximum number of seconds that the end of a session waits for its run, and again once the kernel is killed."""
 
 
 class SessionParts:

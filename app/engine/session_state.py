@@ -27,7 +27,7 @@ class SessionState(msgspec.Struct, frozen=True, kw_only=True):
     """The session file; None: the session is in memory."""
     name: str | None
     leaf_id: str | None
-    """The parent of the next entry; None: the root."""
+    """The id of the entry that will be the parent of the next one; None: the root."""
     is_read_only: bool
     is_on_disk: bool
     """Whether the session file exists."""
@@ -36,9 +36,9 @@ class SessionState(msgspec.Struct, frozen=True, kw_only=True):
     model: Model | None
     thinking: ThinkingLevel
     thinking_levels: tuple[ThinkingLevel, ...]
-    """The thinking levels of the model."""
+    """The thinking levels that the model supports."""
     cycle_models: tuple[Model, ...]
-    """The models of the cycle; empty: all that have credentials."""
+    """The models that the user cycles through; empty: all that have credentials."""
 
     # Activity
     is_running: bool
@@ -51,7 +51,7 @@ class SessionState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a Python cell of the user is running."""
     is_checking_goal: bool
     queued_count: int
-    """Number of messages in the queues."""
+    """The number of messages in the queues."""
     running_jobs: int
 
     # Context
@@ -63,8 +63,8 @@ class SessionState(msgspec.Struct, frozen=True, kw_only=True):
     permission_mode: PermissionMode
     """The mode that decides what runs without a question."""
     sandbox_warning: str
-    """`no sandbox`, or how weak it is; empty where commands run in a full sandbox, and before it was
-    probed."""
+    """The warning that commands have no sandbox, or a weak one; empty if they run in a full sandbox, and before the
+    system was probed."""
     is_planning: bool
     """Whether plan mode is on: nothing changes until a plan is accepted."""
     can_ask_person: bool
@@ -95,9 +95,9 @@ class ContextRoom(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the provider has counted the whole context."""
     window: int
     reserved_tokens: int
-    """Tokens reserved for the answer."""
+    """The number of tokens reserved for the answer."""
     tokens_freed: int
-    """Estimated tokens that a compaction would free; 0: there is nothing to compact."""
+    """The estimated number of tokens that a compaction would free; 0: there is nothing to compact."""
 
 
 def context_room(given: SessionDependencies, made: SessionParts) -> ContextRoom:

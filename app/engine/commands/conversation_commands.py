@@ -22,8 +22,8 @@ async def prompt(
     as_it_is: bool = False,
     id: Any = None,
 ) -> PromptDisposition:
-    """`as_it_is`: secrets in the message are sent unmasked. `id`: the request's id, which its
-    `prompt_result` carries."""
+    """Sends a prompt to the agent. With `as_it_is`, secrets in the message are sent unmasked. `id` is the request's
+    id, which its `prompt_result` carries."""
     behavior: Any = {"steer": "steer", "followUp": "follow_up", None: None}[streaming_behavior]
     return await session.prompt(
         message, images, while_running=behavior, source="rpc", as_it_is=as_it_is, request_id=id
@@ -124,7 +124,7 @@ async def set_auto_compaction(session: Session, enabled: bool) -> None:
 async def bash(
     session: Session, command: str, exclude_from_context: bool = False, id: Any = None
 ) -> response_data.BashResult:
-    """`id`: the request's id, which its `bash_execution_update` events carry."""
+    """Runs a shell command for the user. `id` is the request's id, which its `bash_execution_update` events carry."""
     update_id = id if isinstance(id, str) else None
     words = require_text_for_os(command, "command")
     done = await session.shell.run_command(words, exclude=exclude_from_context, update_id=update_id)

@@ -25,7 +25,7 @@ def changed_by(revision: str) -> str:
 
 
 def review_text(what: str, files: str) -> str:
-    """Returns the text of the prompt. `what` names the changes in words."""
+    """Returns the text of the prompt that asks for a review. `what` names the changes in words."""
     return f"Review what {what}:\n\n{files}\n\n{_GUIDE}"
 
 

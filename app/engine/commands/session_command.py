@@ -48,15 +48,15 @@ class Command(Generic[P, R]):
         name: str = "",
     ) -> None:
         self.function = run
-        """The decorated function."""
+        """The decorated function, which carries the command out."""
         self._data = data
         self.name = name or run.__name__
         self.words = words
-        """What the command does, in a few words without a period, for lists."""
+        """A description of the command in a few words without a period, for lists."""
         self.more = more
-        """Further sentences of help."""
+        """Further sentences of the command's help."""
         self.answer = answer
-        """The field of the response's data that holds the result; empty: the result is the data."""
+        """The field of the response's data that has the result; empty: the result itself is the data."""
         self.stops = stops
         """Whether the command stops something, and runs even while its output is not read."""
 
@@ -128,7 +128,7 @@ class Command(Generic[P, R]):
         return structs.asdict(given)
 
     def encode_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns a request's fields for these arguments of the command; the reverse of `arguments`."""
+        """Returns a request's fields for these arguments of the command; the reverse of `decode_arguments`."""
         return {
             field.encode_name: given[field.name]
             for field in structs.fields(self.parameters_struct)
@@ -155,8 +155,8 @@ class Command(Generic[P, R]):
 def session_command(
     words: str, more: str = "", *, answer: str = "", data: Any = None, stops: bool = False
 ) -> Callable[[Callable[Concatenate[Session, P], Awaitable[R]]], Command[P, R]]:
-    """Makes a session command of a function. `data`: the type of the response's data, where the return type is
-    less precise."""
+    """Makes a session command of a function. `data` is the type of the response's data, if the function's return
+    type is less precise."""
 
     def made(run: Callable[Concatenate[Session, P], Awaitable[R]]) -> Command[P, R]:
         return Command(run, words, more=more, answer=answer, data=data, stops=stops)

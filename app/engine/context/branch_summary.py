@@ -23,7 +23,7 @@ _DEFAULT_CONTEXT_WINDOW = 128_000
 
 
 class NavigationStopped(SummaryFailed):
-    """An extension stopped a navigation in the session tree."""
+    """Raised if an extension stopped a navigation in the session tree."""
 
 
 class BranchSummariser(msgspec.Struct, eq=False, kw_only=True):
@@ -150,7 +150,7 @@ class BranchSummariser(msgspec.Struct, eq=False, kw_only=True):
 
 
 def _extension_summary(opinion: NavigationOverride) -> WrittenSummary | None:
-    """Returns the branch summary that an extension wrote."""
+    """Returns the branch summary that an extension wrote; None if it wrote none."""
     if opinion.summary is None:
         return None
     return WrittenSummary(text=opinion.summary, usage=opinion.usage or Usage())

@@ -47,7 +47,7 @@ class CompactionDraft(msgspec.Struct, frozen=True, kw_only=True):
     from_hook: bool = False
     """Whether an extension wrote the summary."""
     details: Any = None
-    """Data of the extension that wrote the summary."""
+    """Additional data of the extension that wrote the summary; None if none did."""
 
     def with_summary_text(self, text: str) -> "CompactionDraft":
         return msgspec.structs.replace(self, summary=msgspec.structs.replace(self.summary, text=text))
@@ -67,7 +67,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
     classify_failure: Callable[[AssistantMessage], AnswerFailure]
     files_of_call: FilesOfCall
     append_after_summary: Callable[[str], str] = str
-    """Appends the text that has to follow a summary verbatim, such as the todo list."""
+    """A function that appends the text that has to follow a summary verbatim, such as the todo list."""
     running_task: CancellableTask = msgspec.field(default_factory=CancellableTask)
     _has_recovered_from_overflow: bool = False
     _has_failed_to_shrink: bool = False
@@ -400,7 +400,7 @@ def _contains_entry(path: Sequence[Entry], entry_id: str) -> bool:
 
 
 _LARGE_CONTEXT_TOKENS = 10_000
-"""From this size on, a context that cannot be compacted needs an explanation."""
+"""The number of tokens from which a context that cannot be compacted needs an explanation."""
 _COMPACTION_MODE_TEXTS = {"off": "is switched off", "remind": "is manual"}
 
 

@@ -23,7 +23,7 @@ class ContextParts:
         *,
         behind: Callable[[str], str],
     ) -> None:
-        """`behind` returns the text that is appended to the summary of a compaction."""
+        """Builds the parts. `behind` returns the text that is appended to the summary of a compaction."""
         summariser = Summariser(
             core.choice,
             registry,

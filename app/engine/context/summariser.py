@@ -35,11 +35,11 @@ SummarySource = Literal["compaction", "preview", "branchSummary"]
 
 
 class SummaryFailed(UserError):
-    """A model could not write a summary; the text says why."""
+    """Raised if a model could not write a summary; the text says why."""
 
 
 class SummaryCancelled(SummaryFailed):
-    """The summary was cancelled."""
+    """Raised if the summary was cancelled."""
 
 
 def find_summary_model(named: str | None, choice: ModelChoice) -> tuple[Model | None, str | None]:

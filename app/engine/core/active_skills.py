@@ -17,7 +17,7 @@ from tools.effects import CallFiles
 
 ACTIVE_SKILLS_SECTION = "active_skills"
 _MAX_SKILL_CHARS = 40_000
-"""Maximum characters of all skills together, about 10,000 tokens; older skills are only named."""
+"""The maximum number of characters of all active skills together, about 10,000 tokens; older skills are only named."""
 _SKILLS_SECTION_INTRODUCTION = "These skills were called for earlier in this conversation. They still apply:"
 
 

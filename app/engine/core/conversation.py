@@ -40,7 +40,7 @@ from tools.effects import CallFiles
 
 
 def return_no_files(call: ToolCall) -> CallFiles:
-    """Returns no files, for conversations without tools."""
+    """Returns no files, as the default for conversations without tools."""
     return CallFiles()
 
 
@@ -55,7 +55,7 @@ PROMPT_SECTION_ORDER = (
     "active_skills",
     "cwd",
 )
-"""The order of known sections; all others follow by name."""
+"""The order of the known prompt sections; all others follow by name."""
 
 
 class DeclaredPrompt:
@@ -135,25 +135,25 @@ class Conversation:
     """One session log with the messages that the model reads."""
 
     def __init__(self, log: SessionLog, files_of: Callable[[ToolCall], CallFiles] = return_no_files) -> None:
-        """`files_of` returns the files of a stored call."""
+        """Reads the context from the log. `files_of` returns the files of a stored tool call."""
         self.log = log
         self._files_of = files_of
         self._partial = PartialAnswerFile(log)
         self._skills = ActiveSkills(files_of)
         self.messages: list[Message] = []
         self.messages_without_system: list[Message] = []
-        """The messages without the system's, which are sent as prompt and tools."""
+        """The messages of the context except system messages, which are sent as prompt and tools."""
         self.ids_without_system: list[str] = []
         self.reading_token = object()
-        """An object that is replaced whenever the messages are read anew; while it stays the same, messages are only
+        """A token that is replaced whenever the context is read anew; while it stays the same, messages were only
         appended."""
         self.has_images = False
         """Whether a message of the context has an image."""
         self.declared_prompt = DeclaredPrompt()
         self._recent: list[Entry] = []
-        """The part of the branch that the context was made of when it was read."""
+        """The part of the branch from which the context was read."""
         self._cached_skills: tuple[object, dict[str, str]] | None = None
-        """The skills found last, with the part of the branch in which they were found."""
+        """The skills that were found last, with the part of the branch in which they were found."""
         self._skills_lock = threading.Lock()
         self.reload_context()
 
@@ -306,7 +306,7 @@ class Conversation:
 
     @property
     def last_answer_text(self) -> str | None:
-        """Returns the text of the last answer, passing over those that failed or were stopped before any text."""
+        """Returns the text of the last answer, ignoring those that failed or were stopped before any text."""
         for message in reversed(self.messages):
             if isinstance(message, AssistantMessage) and (
                 message.text or message.stop_reason not in ("error", "aborted")

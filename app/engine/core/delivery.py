@@ -16,7 +16,8 @@ DeliverAs = Literal["steer", "follow_up", "next_turn", "aside"]
 
 
 class SendMessage(Protocol):
-    """Sends the agent a message that the user did not type; implemented by `PromptSubmission.send`."""
+    """The type of the function that sends the agent a message which the user did not type; `PromptSubmission.send`
+    implements it."""
 
     async def __call__(
         self, message: CustomMessage, *, deliver_as: DeliverAs, trigger: bool = False
@@ -42,16 +43,17 @@ class MessageDeliveries:
     def __init__(self) -> None:
         self._open_requests: dict[str, _OpenRequest] = {}
         self._request_by_message: dict[str, str | None] = {}
-        """Message id to the id of the request that delivered it; None: the message was dropped."""
+        """The id of the request that delivered each message; None: the message was dropped."""
         self._lost_ids: set[str] = set()
-        """Awaited messages that left the context but are still in an open request."""
+        """The ids of awaited messages that left the context but are still in an open request."""
         self._settled_of: tuple[object, int] = (None, 0)
-        """Marks a stretch of the conversation, with the number of its first messages that are delivered."""
+        """The token of an unchanged conversation, and the number of its first messages that are known to be
+        delivered."""
         self._waiting: dict[str, list[asyncio.Future[DeliveryReceipt]]] = {}
 
     def note_request_sent(self, request_id: str, message_ids: Sequence[str], stretch: object = None) -> None:
-        """Notes a request without response headers yet. Requests with the same `stretch` begin with the same
-        messages, which are checked once."""
+        """Records a request that has no response headers yet. Requests with the same `stretch` token begin with the
+        same messages, which are checked only once."""
         self._open_requests[request_id] = _OpenRequest(message_ids=message_ids, prefix_key=stretch)
 
     def undelivered_ids(self, message_ids: Sequence[str], stretch: object) -> tuple[str, ...]:
@@ -105,8 +107,8 @@ class MessageDeliveries:
     async def wait_for_delivery(
         self, message_id: str, timeout: float | None = None, *, look: Callable[[], None] = lambda: None
     ) -> DeliveryReceipt:
-        """Waits for the first request that delivers the message to the model. Raises `TimeoutError`. `look`:
-        calls `drop_messages_not_in`, so that nothing waits for a message that is already out of the context."""
+        """Waits for the first request that delivers the message to the model. Raises `TimeoutError`. `look` calls
+        `drop_messages_not_in`, so that the call does not wait for a message that has already left the context."""
         if message_id in self._request_by_message:
             return _delivery_receipt(message_id, self._request_by_message[message_id])
         future: asyncio.Future[DeliveryReceipt] = asyncio.get_running_loop().create_future()

@@ -25,14 +25,14 @@ from app.values.stream import Delta
 
 EventListener = Callable[[Event], Awaitable[None] | None]
 WaitForListenerRoom = Callable[[], Awaitable[None]]
-"""Waits until the listener has room for more events."""
+"""A function that waits until the listener has room for more events."""
 ReportListenerFailure = Callable[[str], None]
-"""Reports which listener failed or was removed, in a sentence."""
+"""A function that reports, in a sentence, which listener failed or was removed."""
 
 MAX_QUEUED_EVENTS: Final = 10_000
-"""Events that may wait for one async listener."""
+"""The maximum number of events that may wait for one async listener."""
 _MAX_LISTENER_FAILURES: Final = 3
-"""Failures in succession after which a listener is removed."""
+"""The number of failures in succession after which a listener is removed."""
 
 
 class EventBus:
@@ -129,8 +129,9 @@ class EventPublisher:
         pace: WaitForListenerRoom | None = None,
         hears: Container[str] | None = None,
     ) -> Callable[[], None]:
-        """Adds an event listener; returns a function that removes it. `pace` is for plain listeners. `hears` is
-        for async ones: the event types to deliver, looked up when an event is due (None: all)."""
+        """Adds an event listener; returns a function that removes it. `pace` is for plain listeners, and lets the
+        session wait for them. `hears` is for async ones: the event types to deliver, looked up when an event is due
+        (None: all)."""
         if inspect.iscoroutinefunction(listener):
             line = _AsyncListener(listener, hears, self._on_failure, self._async_listeners.remove)
             self._async_listeners.append(line)

@@ -1,4 +1,5 @@
-"""What hooks receive and return: for compactions, helpers, navigation in the tree, and shell commands."""
+"""Defines the values that hooks receive and return for compactions, helpers, navigation in the tree, and shell
+commands."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,7 +24,7 @@ class CompactionOverride(msgspec.Struct, frozen=True, kw_only=True):
     is_cancelled: bool = False
     result: CompactionResult | None = None
     instructions: str | None = None
-    """Replaces the user's instructions."""
+    """Instructions that replace the user's for the summary; None: the user's stay."""
 
 
 class HelperAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,11 +44,11 @@ class NavigationOptions(msgspec.Struct, frozen=True, kw_only=True):
     should_summarise: bool = False
     instructions: str | None = None
     replaces_instructions: bool = False
-    """The instructions replace bayou's own instead of extending them."""
+    """Whether the instructions replace bayou's own instead of extending them."""
     label: str | None = None
-    """Label of the summary; without a summary, of the destination."""
+    """A label for the summary; without a summary, for the destination."""
     should_restore_files: bool = False
-    """Files are restored to their state at the destination."""
+    """Whether files are restored to their state at the destination."""
     restore_choices: Mapping[str, RestoreChoice] = {}
     """The user's choices for single files."""
 
@@ -76,9 +77,9 @@ class NavigationOverride(msgspec.Struct, frozen=True, kw_only=True):
     is_cancelled: bool = False
     summary: str | None = None
     details: Any = None
-    """Details of the extension's summary."""
+    """Additional data of the extension that wrote the summary."""
     usage: Usage | None = None
-    """Tokens that the extension's summary used."""
+    """The token usage of the extension's summary."""
     instructions: str | None = None
     replaces_instructions: bool | None = None
     label: str | None = None
@@ -99,9 +100,9 @@ class ShellOverride(msgspec.Struct, frozen=True, kw_only=True):
     """A hook's answer to a shell command of the user: another command, a result, or a refusal."""
 
     command: str | None = None
-    """The command to run instead."""
+    """The command to run instead of the user's; None: the user's runs."""
     result: UserCommandResult | None = None
-    """The result of the command, which is not run."""
+    """The result of the command, which is then not run; None: it runs."""
     refusal: str | None = None
 
 

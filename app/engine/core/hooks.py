@@ -28,7 +28,7 @@ from tools.diagnostics.problems import CodeProblem, FileChangeTexts
 from tools.running.shell_settings import SpawnPlan
 
 SessionSwitchReason = Literal["new", "resume", "fork"]
-"""Why the session continues with another file."""
+"""The reason why the session continues with another file."""
 
 HOOK_ORDER: Mapping[str, tuple[str, ...]] = {
     "a prompt": (
@@ -60,7 +60,8 @@ extensions see the request, so that they see the compacted context."""
 
 
 class Hooks(LoopHooks):
-    """The hooks of one session. The class has more than 25 methods, since each is called in one place."""
+    """The hooks of one session, with default answers. The class has more than 25 methods, because each hook is one
+    method."""
 
     def may_change_tool_calls(self) -> bool:
         """Whether the `before_tool` hook may change or block tool calls."""
@@ -167,11 +168,12 @@ class Hooks(LoopHooks):
         """A hook that is called after going to another point of the session tree, or merging another branch."""
 
     async def may_leave_session(self, reason: SessionSwitchReason, target: Path | None) -> bool:
-        """A hook that returns False to stay in this session. `may_fork_session` is called for forks."""
+        """A hook that may return False to keep the user in this session. For forks, `may_fork_session` is called
+        instead."""
         return True
 
     async def may_fork_session(self, entry_id: str, position: Literal["before", "at"]) -> bool:
-        """A hook that is asked before an entry's path is copied into a new session; False prevents the fork."""
+        """A hook that is asked before the path to an entry is copied into a new session; False prevents the fork."""
         return True
 
     async def on_program_end(self) -> None:

@@ -1,4 +1,4 @@
-"""The current model and thinking level: choosing, cycling, and what is available."""
+"""The current model and thinking level: choosing, cycling through, and listing what is available."""
 
 from collections.abc import Callable, Mapping
 
@@ -11,7 +11,7 @@ from app.values.user_errors import UserError
 
 
 class NoModelChosen(UserError):
-    """No model is chosen, or the named model does not exist."""
+    """Raised if no model is chosen, or if the named model does not exist."""
 
 
 class ModelChoice:
@@ -31,19 +31,20 @@ class ModelChoice:
         self.scope: tuple[Model, ...] = ()
         """The models that cycling goes through; empty: all that have credentials."""
         self._preferred_levels = levels_of
-        """Returns the preferred levels of some models by `provider/model`; they apply when the user switches to such
-        a model."""
+        """A function that returns the preferred thinking levels of models by `provider/model`; they apply when the
+        user switches to such a model."""
         self.model: Model | None = None
         """The chosen model; only the methods of this class change it."""
         self._listeners: list[Callable[[], None]] = []
         self.missing_model: str | None = None
-        """The session's model if it is not available; no other model replaces it until the user chooses one."""
+        """The session's model (`provider/model`) if it is not available; no other model replaces it until the user
+        chooses one. None otherwise."""
         self._requested_level: ThinkingLevel = thinking
-        """The requested level; a model without that level gets the nearest one."""
+        """The requested thinking level; a model without that level gets the nearest one."""
         self.thinking: ThinkingLevel = thinking
-        """The level in force."""
+        """The thinking level in force."""
         self.is_thinking_asked = is_thinking_asked
-        """Whether the user asked for this level; a default may differ later."""
+        """Whether the user asked for the thinking level; a default may change later."""
 
     def on_model_change(self, follower: Callable[[], None]) -> None:
         """Calls `follower` whenever another model is chosen."""

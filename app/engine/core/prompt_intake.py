@@ -12,11 +12,11 @@ QueueWhileRunning = Literal["steer", "follow_up"]
 
 
 class RequestRefused(UserError):
-    """The session cannot do what was requested now; the text says why and what to do."""
+    """Raised if the session cannot do now what was requested; the text says why and what to do."""
 
 
 class MissingApiKey(RequestRefused):
-    """There is no API key for the model's provider; each interface says how to set one."""
+    """Raised if there is no API key for the model's provider; each interface says how to set one."""
 
     def __init__(self, provider: str) -> None:
         super().__init__(f"No API key found for {provider}. Add one with /login {provider}.")
@@ -24,11 +24,11 @@ class MissingApiKey(RequestRefused):
 
 
 class SessionBusy(RequestRefused):
-    """The session is running something that the user can stop; each interface says how."""
+    """Raised if the session is running something that the user can stop; each interface says how."""
 
 
 class SwitchCancelled(RequestRefused):
-    """An extension cancelled the switch to another session."""
+    """Raised if an extension cancelled the switch to another session."""
 
 
 class PromptInput(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +39,6 @@ class PromptInput(msgspec.Struct, frozen=True, kw_only=True):
     source: PromptSource = "interactive"
     queue_while_running: QueueWhileRunning | None = None
     is_sent_unmasked: bool = False
-    """Secrets in the text are sent unmasked, since the user asked for it."""
+    """Whether secrets in the text are sent unmasked, because the user asked for it."""
     request_id: Any = None
-    """The id under which a client learns the outcome of this prompt; None: the client wants no report."""
+    """The id under which a client learns the outcome of this prompt; None: the client wants no outcome."""

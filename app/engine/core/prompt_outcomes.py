@@ -34,7 +34,7 @@ class _OpenPrompt(msgspec.Struct, kw_only=True):
     is_follow_up: bool
     is_delivered: bool = False
     answer: AssistantMessage | None = None
-    """The last answer since the prompt was delivered."""
+    """The last answer since the prompt was delivered; None if there is none yet."""
 
 
 class PromptOutcomes:
@@ -48,9 +48,9 @@ class PromptOutcomes:
         self._classify_failure = failure_of
         self._open_prompts: list[_OpenPrompt] = []
         self._last_error = ""
-        """The last error of the session itself since a prompt was delivered."""
+        """The last error of the session itself, and not of an answer, since a prompt was delivered."""
         self._unsubscribe: Callable[[], None] | None = None
-        """Unsubscribes from the events; set while prompts are open."""
+        """The function that unsubscribes from the events; None while no prompts are open."""
 
     def track_prompt(self, words: PromptInput, message: Message) -> None:
         """Notes a prompt that a client sent with an id, and that is delivered now or waits in a queue."""

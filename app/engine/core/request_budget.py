@@ -14,14 +14,15 @@ from tools.amounts import pluralized
 
 
 class LimitReached(UserError):
-    """A request was not sent because a limit is reached; the text names the limit."""
+    """Raised if a request was not sent because a limit is reached; the text names the limit."""
 
 
 class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of a session's usage: requests, cost, tokens and time. None means no limit."""
 
     max_turns: int | None = None
-    """Requests of the agent, including retries. Summaries and side questions count for cost and tokens only."""
+    """The maximum number of the agent's requests, including retries. Summaries and side questions count for cost
+    and tokens only."""
     max_cost: float | None = None
     """The maximum cost in US dollars."""
     max_tokens: int | None = None
@@ -42,11 +43,11 @@ class RequestBudget:
     ) -> None:
         self.limits = limits
         self.rate_limit = rate_limit
-        """None: no other process shares the providers' limits."""
+        """The providers' limits as shared with other processes; None: no other process shares them."""
         self.has_refused_request = False
-        """Whether a request was refused; all later ones are refused too."""
+        """Whether a request was refused because of a limit, in which case all later ones are refused too."""
         self.has_run_out = False
-        """Whether the time ended while work was running, which was then stopped."""
+        """Whether the time limit ended while work was running, which was then stopped."""
         self.turns = 0
         self._clock = clock
         self._started_at = clock()

@@ -1,4 +1,4 @@
-"""When a failed request is retried, and a delay before the retry that can be cut short."""
+"""Decides when a failed request is retried, and waits before the retry with a delay that can be cut short."""
 
 import asyncio
 import random
@@ -15,7 +15,7 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
     base_delay_ms: int = 2_000
     max_delay_ms: int = 60_000
     jitter: float = 0.0
-    """Random share of the delay, so that many clients do not retry at the same moment."""
+    """The random share of the delay, so that many clients do not retry at the same moment."""
 
     def delay_ms(self, attempt: int, server_hint_ms: int | None = None) -> int | None:
         """Returns the delay before retry attempt 1, 2, …; None when the server asks for more than the maximum."""

@@ -1,4 +1,4 @@
-"""The settings that a session uses, in the terms of its parts. Each is read when it is needed."""
+"""Reads the settings that a session uses, translated for its parts. Each is read when it is needed."""
 
 import fnmatch
 import re

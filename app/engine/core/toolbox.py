@@ -21,7 +21,7 @@ class ToolChoice(msgspec.Struct, frozen=True, kw_only=True):
     """The tools chosen by the command line and the settings. Patterns may contain `*`."""
 
     allowed_patterns: tuple[str, ...] | None = None
-    """An allow list; None: the defaults."""
+    """The patterns of the only tools that are chosen; None: the default tools."""
     added_patterns: tuple[str, ...] = ()
     removed_patterns: tuple[str, ...] = ()
 
@@ -39,7 +39,7 @@ class ToolChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 FindWithheldTools = Callable[[Mapping[str, Tool]], Collection[str]]
-"""Returns the names of the tools that the model does not get now."""
+"""A function that returns the names of the tools that the model does not get now."""
 
 
 class CallableTools(Mapping[str, Tool]):
@@ -68,25 +68,25 @@ class Toolbox:
         tools: Callable[["Toolbox"], Iterable[Tool]],
         workspace: Workspace,
     ) -> None:
-        """`tools`: makes the built-in tools when they are first needed, after the first paint. The tool `edit` among
-        them is declared in the model's edit mode."""
+        """Creates an empty toolbox. `tools` makes the built-in tools when they are first needed, after the first
+        paint. The tool `edit` among them is declared in the model's edit mode."""
         self.workspace = workspace
         self._initial_tools = tools
         self._fill_lock = threading.RLock()
         self._is_filled = self._is_being_filled = False
         self._tool_choices: list[ToolChoice] = []
-        """The tool choices made so far, the latest last."""
+        """The tool choices of command line and settings so far, the latest last."""
         self._tools: dict[str, Tool] = {}
         self._owners: dict[str, list[tuple[str, Tool]]] = {}
         self._builtin_edit_tool: Tool | None = None
-        """The built-in edit tool, which an edit tool of an extension may replace; likewise `_commands`."""
+        """The built-in edit tool, which an edit tool of an extension may replace."""
         self._commands: Tool | None = None
         self._active: list[str] = []
         self._withheld: list[FindWithheldTools] = []
         self._callable_rules: list[FindWithheldTools] = []
         self._withhold_rules: list[tuple[FindWithheldTools, Callable[[], str]]] = []
         self._snapshot: _ToolSnapshot | None = None
-        """The tool state as last computed; None: something has changed since."""
+        """The state of the tools as last computed; None if something has changed since."""
         self._change_count = 0
         self._unlisted_sources: Callable[[], Mapping[str, Tool]] = dict
         workspace.on_operations_switched = self.recompute_active_tools
@@ -309,10 +309,10 @@ class _ToolSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The tools of a session at one moment: active, callable and declared."""
 
     change_count: int
-    """The number of changes when this state was computed."""
+    """The number of changes of the toolbox when this state was computed."""
     active: Mapping[str, Tool]
     callable: Mapping[str, Tool]
-    """The active tools with aliases, such as the other name of the edit tool."""
+    """The tools that can be called by name: the active ones, and aliases such as the other name of the edit tool."""
     declared: tuple[ToolDeclaration, ...]
 
 

@@ -12,7 +12,7 @@ from app.engine.core.session_options import SessionOptions
 from app.values.events import QuestionAsked
 
 RuleScope = Literal["session", "project", "person"]
-"""How long a rule counts: for the session, in this project folder, or everywhere."""
+"""The scope in which a rule applies: this session, this project folder, or everywhere."""
 
 
 class ApprovalReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,15 +20,15 @@ class ApprovalReply(msgspec.Struct, frozen=True, kw_only=True):
 
     is_allowed: bool
     reason: str = ""
-    """The reason for a no, which the model reads."""
+    """The reason for a denial, which the model reads."""
     rule: str | None = None
-    """A rule to add, which allows such calls from now on."""
+    """A rule to add, which allows such calls from now on; None: no rule."""
     rule_scope: RuleScope = "session"
     """The scope of the rule; rules beyond the session are written into the user's settings."""
     arguments: dict[str, Any] | None = None
-    """The arguments as the user changed them; the call is judged again."""
+    """The arguments as the user changed them, for which the call is judged again; None: they are unchanged."""
     is_changed_call_allowed: bool = False
-    """Whether the changed call is allowed, too, if it writes no other files and needs no typed word."""
+    """Whether the changed call is allowed too, if it writes no other files and needs no typed word."""
 
 
 async def ask_question(
@@ -59,7 +59,8 @@ class SharedPermissions:
         self.client_policy: ClientApprovalPolicy = "unknown"
         """Whether the client program answers approval questions, as it announced or showed."""
         self.next_change = asyncio.Event()
-        """Set at the next change of mode, rules, folders or policy, and then replaced by a new event."""
+        """An event that is set at the next change of mode, rules, folders or policy, and is then replaced by a new
+        one."""
 
     def note_rules_changed(self) -> None:
         changed, self.next_change = self.next_change, asyncio.Event()
@@ -90,9 +91,9 @@ class RuleChangeWatch:
         *,
         since: asyncio.Event,
     ) -> tuple[bool, ApprovalReply | None]:
-        """Returns whether an open question is still valid at its end, and its answer. `is_asked` checks in a
-        thread, after each change, whether the question has to be asked; if not, it is withdrawn. `since`: the
-        value of `next_change` before the call was judged."""
+        """Waits for the answer to a question, and returns whether the question was still valid, and the answer.
+        `is_asked` checks in a thread, after each change, whether the question still has to be asked; if not, it is
+        withdrawn. `since` is the value of `next_change` before the call was judged."""
         question = asyncio.ensure_future(asking)
         try:
             while True:

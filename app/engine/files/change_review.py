@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class NoSuchHunk(UserError):
-    """A file or hunk that was named in a review is not part of the compared changes."""
+    """Raised if a file or hunk that was named in a review is not part of the compared changes."""
 
 
 class ChangeReview(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ class ChangeReview(msgspec.Struct, frozen=True):
 
     @property
     def decisions(self) -> Decisions:
-        """The review decisions on this branch: which hunks are kept, and remarks that wait."""
+        """The review decisions on this branch: the hunks that are kept, and the remarks that are not sent yet."""
         return decisions_on(self.conversation.log.path_to())
 
     async def change_hunks(
@@ -129,11 +129,11 @@ class ChangeReview(msgspec.Struct, frozen=True):
         return remark
 
     def close_remarks(self, ids: frozenset[str]) -> None:
-        """Records that remarks were sent or dropped."""
+        """Records that remarks were sent or dropped, so that they no longer wait."""
         self._record_review(ReviewData(closed=tuple(sorted(ids))))
 
     def message(self) -> str:
-        """Returns the prompt that sends all waiting remarks to the model; empty without remarks."""
+        """Returns the prompt that sends all remarks that wait to the model; empty if there are none."""
         remarks = self.decisions.remarks
         return remarks_text(remarks) if remarks else ""
 

@@ -40,7 +40,7 @@ FileItem = TypeVar("FileItem", FileChangeTexts, CodeProblem)
 DIAGNOSTICS_MESSAGE_TYPE = "diagnostics"
 MAX_SHOWN_PROBLEMS = 20
 MAX_REPORTS_PER_PROMPT: Mapping[Literal["turn", "edit"], int] = {"turn": 3, "edit": 10}
-"""Maximum number of reports to the agent within one prompt."""
+"""The maximum number of reports that the agent gets within one prompt."""
 
 
 class SessionDiagnostics:
@@ -73,7 +73,7 @@ class SessionDiagnostics:
             heard=lambda: next_run.register(self._on_run_start),
         )
         self._checked_hashes: dict[str, str] = {}
-        """Path to the content hash of a file when it was last checked."""
+        """The content hash of each file when it was last checked, by path."""
         self._changes_at_last_check = 0
         """The number of changes received before the last check."""
         self._changes_at_start = 0
@@ -81,14 +81,15 @@ class SessionDiagnostics:
         self._reported_problems: Counter[tuple[str, ...]] = Counter()
         self._report_counts: Counter[str] = Counter()
         self._failures: set[str] = set()
-        """Failures that were reported to the user."""
+        """The failures that were already reported to the user."""
 
     @property
     def _diagnostic_settings(self) -> DiagnosticSettings:
         return self._options.effective_settings.settings.diagnostics
 
     def _on_run_start(self) -> None:
-        """Keeps files that are not checked yet, after an abort for example, until the new run changes something."""
+        """Keeps the files that are not checked yet, for example after an abort, to be checked once the new run
+        changes something."""
         self._changes_at_start = self._changed_texts.change_count
         if self._changes_at_last_check == self._changed_texts.change_count:
             self._changed_texts.forget_texts()
@@ -172,8 +173,7 @@ class SessionDiagnostics:
         return DiagnosticsEnd(problems=shown, total=len(fresh), failures=broken), fresh
 
     def _without_hidden_files(self, found: Sequence[FileItem]) -> list[FileItem]:
-        """Returns the items without those of files that are hidden from the model, since linters quote the code
-        they check."""
+        """Returns those of the items whose files the model may read, because linters quote the code that they check."""
         real = {one.path: os.path.realpath(one.path) for one in found}
         back = withheld_files(self._workspace, ((path, path) for path in set(real.values())))
         return [one for one in found if real[one.path] not in back]

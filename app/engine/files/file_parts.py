@@ -17,7 +17,7 @@ from tools.base import FileChange
 
 
 class FileParts:
-    """Undo and restores, staged changes, and diagnostics of changed files."""
+    """The session's parts for files: undo and restores, staged changes, and diagnostics of changed files."""
 
     def __init__(
         self,

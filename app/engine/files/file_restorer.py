@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from app.undo.restore_plan import RestorePlan
 
 RESTORE_MESSAGE_TYPE = "bayou.files_put_back"
-"""Type of the message that reports a restore to the model and in the transcript."""
+"""The type of the message that reports a restore to the model and in the transcript."""
 _MAX_NAMED_FILES = 50
 RestoreChoices = Mapping[str, RestoreChoice]
-"""The user's choices by path; other files follow the plan."""
+"""The user's choices in a restore by path; other files follow the plan."""
 NO_RESTORE_CHOICES: RestoreChoices = {}
 
 
@@ -49,7 +49,7 @@ class CompletedRestore(msgspec.Struct, frozen=True, kw_only=True):
 
     data: RestoredData
     entry_id: str | None
-    """The entry that records the restore; None: nothing was changed."""
+    """The id of the entry that records the restore; None: nothing was changed."""
 
 
 class FileRestorer(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class FileRestorer(msgspec.Struct, frozen=True):
     files: SessionFiles
     send: SendMessage
     require_idle: Callable[[str], None]
-    """Raises `Busy` while a run or a summary is in progress."""
+    """A function that raises `SessionBusy` while a run or a summary is in progress."""
 
     async def plan_restore(self, asked: RestoreRequest) -> "RestorePlan":
         match asked:

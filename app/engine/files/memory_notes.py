@@ -1,5 +1,7 @@
-"""Writes notes of the user into context files, as dated lines. A note is a file change of the session by itself, so
-`/undo` takes it back."""
+"""Writes notes of the user into context files, as dated lines.
+
+A note is a separate file change of the session, so `/undo` takes it back alone.
+"""
 
 import asyncio
 import uuid
@@ -23,7 +25,7 @@ MAX_NOTE_CHARS = 2_000
 
 
 class NoteRefused(UserError):
-    """A note could not be written into a context file; the text says why."""
+    """Raised if a note could not be written into a context file; the text says why."""
 
 
 class MemoryNotes(msgspec.Struct, frozen=True):

@@ -1,5 +1,8 @@
-"""The staged changes of one session that wait to be applied or discarded: who is notified, who answers, and when
-they end without an answer. `tools.edits.staged_actions` stages changes and writes all of a change or nothing."""
+"""The staged changes of one session that wait to be applied or discarded: notifies of them, answers them, and ends
+them when the session moves elsewhere.
+
+`tools.edits.staged_actions` stages changes and writes all of a change or nothing.
+"""
 
 import asyncio
 from collections import Counter
@@ -46,7 +49,7 @@ class RequestedChange(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     text: str | None
-    """The new text; None: the file is removed."""
+    """The new text of the file; None: the file is removed."""
 
 
 def _names_of_resolve_tool(tools: Mapping[str, Tool]) -> list[str]:
@@ -65,9 +68,9 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
     run_start: RunStartCallbacks
     masking: SessionMask
     send: SendMessage
-    """Sends the agent a message, which it reads with its next request."""
+    """A function that sends the agent a message, which it reads with its next request."""
     _ids_at_run_start: set[str] = msgspec.field(default_factory=set[str])
-    """Ids of pending changes that need no reminder."""
+    """The ids of staged changes that need no reminder, because they were pending when the run began."""
     _has_reminded: bool = False
 
     def __post_init__(self) -> None:
@@ -79,7 +82,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         return self.workspace.staged_actions.pending_actions
 
     def _withheld_tools(self, tools: Mapping[str, Tool]) -> list[str]:
-        """Withholds the `resolve` tool while no staged change waits."""
+        """Returns the tools to withhold: `resolve`, while no staged change waits."""
         resolving = _names_of_resolve_tool(tools)
         return [] if resolving and self.waiting_actions else resolving
 

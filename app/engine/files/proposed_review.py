@@ -21,7 +21,7 @@ from tools.edits.proposed_files import ProposedFile, can_rewrite_arguments, rewr
 from tools.results import DiffBlock
 
 ProposeFiles = Callable[[str, Mapping[str, Any]], Awaitable[tuple[ProposedFile, ...]]]
-"""Returns the files that a call of a tool with these arguments would leave."""
+"""A function that returns the files that a call of a tool with these arguments would leave."""
 
 
 class ProposedReview:
@@ -32,7 +32,7 @@ class ProposedReview:
         self._approval = approval
         self._files: tuple[ProposedFile, ...] = ()
         self._texts: dict[str, str] = {}
-        """The texts that the person edited, by the path as sent."""
+        """The texts that the person edited, by the path as the model wrote it."""
         self._left_out_hunks: dict[str, frozenset[str]] = {}
         self._cached_changes: ReviewedChanges | None = None
         self.decisions = Decisions()

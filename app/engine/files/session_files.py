@@ -65,7 +65,8 @@ class GitDiff(msgspec.Struct, frozen=True, kw_only=True):
     """Selects the uncommitted changes of the work tree for a diff, by the agent or others."""
 
     revision: str = ""
-    """Instead: the changes since this branch, or those of this commit."""
+    """A branch or commit for the diff: the changes since this branch, or those of this commit; empty: the
+    uncommitted changes."""
 
 
 class EntryDiff(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,7 +179,8 @@ class SessionFiles:
         return partial(self._record_command_changes, opened, call_id, tool)
 
     def _is_read_only_command(self, command: CommandLine) -> bool:
-        """Whether the words of a command show that it only reads. A persistent shell may have redefined them."""
+        """Returns whether the words of a command show that it only reads; False if it does not run in a POSIX
+        shell. Does not know what a persistent shell has redefined."""
         from app.permits.shell.command_line import judge_command  # noqa: PLC0415  (loads a parser)
 
         if self._command_context is None or Path(command.argv[0]).name not in POSIX_SHELLS:
@@ -261,7 +263,7 @@ class SessionFiles:
 
     @property
     def undo_config(self) -> UndoConfig | None:
-        """How file changes in the workspace can be recorded; None: the files are on another machine."""
+        """The place where file changes in the workspace can be recorded; None: the files are on another machine."""
         return self._undo_place if self._workspace.has_local_files else None
 
     # What changed, and restores

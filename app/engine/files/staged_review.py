@@ -79,7 +79,7 @@ class StagedReview:
         )
 
     def _file_versions(self, file: StagedFile) -> FileSides | None:
-        """Returns a staged file before and after; None where the file has changed since it was staged."""
+        """Returns a staged file before and after; None if the file has changed since it was staged."""
         before = file.merge_base if file.merge_base is not None else self._content_if_unchanged(file)
         if before is None and file.before_hash is not None:
             return None

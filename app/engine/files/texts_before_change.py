@@ -10,7 +10,7 @@ from tools.files.mutations import PendingMutation, content_hash
 from tools.workspace import Workspace
 
 MAX_FILE_BYTES = 1 << 20
-"""Maximum size of one file."""
+"""The maximum size of a file whose content is kept, in bytes."""
 _MAX_TOTAL_BYTES = 32 << 20
 _MAX_FILES = 400
 
@@ -26,17 +26,18 @@ class TextsBeforeChange:
         kept: Callable[[str], bytes | None],
         heard: Callable[[], None],
     ) -> None:
-        """`kept` returns a content by its hash, if undo has stored it. `heard` is called with every change."""
+        """Creates it empty. `kept` returns a content by its hash, if undo has stored it. `heard` is called with
+        every change."""
         self._workspace = workspace
         self._is_enabled = is_wanted
         self._stored_content = kept
         self._on_change = heard
         self._content_before: dict[str, bytes | None] = {}
         self._hash_before: dict[str, str] = {}
-        """Path to the hash of a file's content before a command changed it; the content is loaded later."""
+        """The hash of each file's content before a command changed it, by path; the content is loaded later."""
         self._size = 0
         self.change_count = 0
-        """The number of changes received."""
+        """The number of file changes received so far."""
         self._lock = threading.Lock()
         workspace.mutations.subscribe_before(self._before_write)
         workspace.mutations.subscribe(self._after_write)

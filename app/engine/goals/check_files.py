@@ -1,4 +1,5 @@
-"""Tells which files a check reads or names: those whose change the user must see before a passed check is believed."""
+"""Finds the files that a goal's check reads or names, whose changes the user must see before believing a passed
+check."""
 
 import re
 import shlex

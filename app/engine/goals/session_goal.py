@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 
 MAX_CHECKS, MAX_TEXT = 50, 20_000
 MAX_IDLE_TURNS = 3
-"""How often in a row the agent may end its turn without having done anything."""
+"""The maximum number of times in a row that the agent may end its turn without having done anything."""
 
 
 class GoalRefused(UserError):
-    """The goal cannot be set or continued."""
+    """Raised if the goal cannot be set or continued; the text says why."""
 
 
 class CheckMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +76,7 @@ class SessionGoal:
         self._goal: Goal | None = None
         self._workspace: WorkspaceProof | None = None
         self._changed_since_proof: tuple[str, ...] | None = None
-        """The files that changed since the proof; None: none did."""
+        """The files that changed since the goal was found done; None: none did."""
         self._idle_ends = 0
         self._check: asyncio.Task[GoalProof] | None = None
 

@@ -17,7 +17,7 @@ from app.values.todos import GOAL_ENTRY_TYPE, GOAL_SET_FIELD, CheckResult
 from tools.results import Json
 
 MAX_NAMED_FILES = 20
-"""How many files a result names."""
+"""The maximum number of files that a result names."""
 
 
 class CheckRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,8 +29,8 @@ class CheckRun(msgspec.Struct, frozen=True, kw_only=True):
     written_files: tuple[str, ...]
 
     def with_unexplained_writes(self, written_before: Sequence[str]) -> "CheckRun":
-        """Compares with an earlier run of the check: a file that only this run saw change was changed by others,
-        so these results hold for no state of the files that is known."""
+        """Compares these results with an earlier run of the check: a file that changed only during this run was
+        changed by another program, so these results belong to no known state of the files."""
         if set(self.written_files) <= set(written_before):
             return self
         return msgspec.structs.replace(self, digest_after=self.digest_before)

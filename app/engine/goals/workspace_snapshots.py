@@ -24,7 +24,8 @@ _LIST_FILES_COMMAND = ("ls-files", "-z", "--cached", "--others", "--exclude-stan
 _LIST_IGNORED_COMMAND = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
 _GIT_TIMEOUT = 30.0
 _MAX_HASHED_FILE_BYTES = 8 << 20
-"""Larger files are identified by size and modification time."""
+"""The maximum size in bytes of a file whose content is hashed; larger files are identified by size and modification
+time."""
 _MAX_HASHED_TOTAL_BYTES = 256 << 20
 _READ_BLOCK_BYTES = 1 << 20
 
@@ -33,10 +34,10 @@ class WorkspaceSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The files of a workspace at one moment, with a digest of their contents."""
 
     files: Mapping[str, str]
-    """The identity of each file's content, by absolute path."""
+    """The identity of each file's content, by the file's absolute path."""
     digest: str
     signatures: Mapping[str, FileSignature | None]
-    """Signatures of the files and of all folders."""
+    """The signatures (inode, size, times, mode) of the files and of all folders."""
     folders: tuple[Path, ...]
     """The folder of the session, and those that were added to it."""
     are_signatures_reliable: bool
@@ -49,7 +50,7 @@ class _WorkspaceListing(msgspec.Struct, frozen=True, kw_only=True):
 
     files: Collection[str]
     folders: Collection[str] | None
-    """None: there are too many to list."""
+    """The absolute paths of the folders; None: there are too many to list."""
 
 
 class WorkspaceSnapshots:
@@ -63,8 +64,9 @@ class WorkspaceSnapshots:
         added: Callable[[], Sequence[Path]] = tuple,
         session: Path | None = None,
     ) -> None:
-        """`added`: returns the folders that the session works in besides its own. `session`: the session file, which is
-        left out with the files beside it, as bayou's own folder is."""
+        """Creates it without a snapshot. `added` returns the folders that the session works in besides its own.
+        `session` is the session file, which is excluded together with the files beside it and bayou's own folder.
+        """
         self._folder = Path(os.path.realpath(folder))
         self._added_folders = added
         self._undo_config = place
@@ -117,7 +119,8 @@ class WorkspaceSnapshots:
         )
 
     def is_unchanged_since(self, mark: WorkspaceSnapshot) -> bool:
-        """Whether surely no file has changed since the snapshot; costs one `lstat` per file. False: one may have."""
+        """Returns whether certainly no file has changed since the snapshot; costs one `lstat` per file. False means
+        that one may have."""
         return (
             mark.are_signatures_reliable
             and mark.folders == self._folders()
@@ -128,7 +131,7 @@ class WorkspaceSnapshots:
         return (self._folder, *(Path(os.path.realpath(folder)) for folder in self._added_folders()))
 
     def display_path(self, place: str) -> str:
-        """Returns a path in the form shown to people."""
+        """Returns a path in the form that is shown to people."""
         inside = f"{self._folder}/"
         return place[len(inside) :] if place.startswith(inside) else place
 

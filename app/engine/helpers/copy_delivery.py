@@ -25,7 +25,7 @@ class CopyDelivery:
         self._workspace = workspace
         self._waiting: dict[str, IsolatedCopy] = {}
         self._staged_by_copy: dict[str, str] = {}
-        """The id of its staged changes for each copy."""
+        """The id of the staged changes of each copy."""
 
     @property
     def waiting_copies(self) -> tuple[IsolatedCopy, ...]:
@@ -77,7 +77,8 @@ class CopyDelivery:
         )
 
     async def _apply_to_folder(self, copy: IsolatedCopy, changes: CopyChanges) -> str:
-        """`changes`: whose links and repositories are in the copy alone."""
+        """Applies a helper's changes that are already written: removes the copy, or keeps it, and returns a text
+        about it, if it has links and repositories that cannot be delivered."""
         if changes.unsupported_files:
             return f"Applied: {copy.record.title}.{_unsupported_files_note(copy, changes)}"
         await self._remove_delivered_copy(copy)

@@ -11,7 +11,7 @@ from app.values.usage import Usage
 
 _WARNING_USAGE_SHARE: Final = 0.8
 _LAST_ANSWER_TIME_SHARE: Final = 0.05
-"""The share of its time that a helper has for its last answer."""
+"""The share of a helper's time that is left for its last answer."""
 
 
 class HelperBudget(RequestBudget):
@@ -23,7 +23,7 @@ class HelperBudget(RequestBudget):
         super().__init__(limits, clock=clock)
         self._parent = parent
         self.is_last_request = False
-        """Whether only one more request is sent, without tools."""
+        """Whether the helper may send only one more request, without tools."""
         self._has_ended = self._has_warned = False
         self._earlier_usage = Usage()
 

@@ -1,4 +1,4 @@
-"""One helper agent: what starts it, what it uses, and its progress."""
+"""Represents one helper agent: its task, its session, its usage and its progress."""
 
 import asyncio
 import time
@@ -28,7 +28,7 @@ HelperState = Literal["waiting", "running", "done", "stopped"]
 
 
 class HelperRefused(UserError):
-    """A helper agent was not started or not found; the text says why."""
+    """Raised if a helper agent was not started or not found; the text says why."""
 
 
 class HelperSession(Protocol):
@@ -75,35 +75,35 @@ class HelperRun(msgspec.Struct, kw_only=True):
     call_id: str
     budget: HelperBudget
     is_isolated: bool = False
-    """Whether it works in a separate copy of the repository."""
+    """Whether the helper works in a separate copy of the repository."""
     on_change: Callable[["HelperRun"], None] = lambda helper: None
     state: HelperState = "waiting"
-    """`waiting`: for one of the helpers before it."""
+    """The state of the helper; `waiting` means that it waits until a helper before it has ended."""
     model: str = ""
     current_tool: str = ""
-    """The tool that it is using."""
+    """The name of the tool that the helper is using; empty between tools."""
     progress_lines: list[str] = []
-    """What it has done so far."""
+    """Lines on what the helper has done so far."""
     started_at: float = msgspec.field(default_factory=time.monotonic)
     ended_at: float | None = None
     session: HelperSession | None = None
-    """Its session while it works."""
+    """The session of the helper while it works; None before and after."""
     copy: IsolatedCopy | None = None
     log: SessionLog | None = None
-    """What it has said and done, where that is in no file."""
+    """The log of the helper's session, if it is in no file."""
     session_file: Path | None = None
     start_remark: str = ""
-    """What the agent that waits for it should know of its start."""
+    """A remark about the helper's start for the agent that waits for it."""
     delivery_text: str = ""
-    """What became of the changes in its copy."""
+    """A text on what happened to the changes in the helper's copy."""
     answer_text: str = ""
-    """Its last words."""
+    """The last text of the helper, which is its result."""
     problem: str = ""
-    """Why it did not come to its end by itself."""
+    """The reason why the helper was stopped or failed; empty if it ended by itself."""
     open_questions: int = 0
-    """Its questions that the user has not answered."""
+    """The number of the helper's questions that the user has not answered."""
     is_stopped_by_person: bool = False
-    """Whether the person has stopped it."""
+    """Whether the user stopped the helper."""
     job_id: str | None = None
     work: "asyncio.Future[Any] | None" = None
     _reported_usage: Usage = Usage()
@@ -118,7 +118,7 @@ class HelperRun(msgspec.Struct, kw_only=True):
 
     @property
     def is_asking(self) -> bool:
-        """Whether it waits for the user's answer."""
+        """Whether the helper waits for the user's answer to a question."""
         return self.open_questions > 0 and not self.has_ended
 
     @property
@@ -130,7 +130,7 @@ class HelperRun(msgspec.Struct, kw_only=True):
         del self.progress_lines[: len(self.progress_lines) - _MAX_PROGRESS_LINES]
 
     def reset_usage(self) -> None:
-        """Resets the usage that was reported to the parent, for a new budget."""
+        """Resets the usage that was already reported to the parent, for a new budget."""
         self._reported_usage = Usage()
 
     def take_new_usage(self) -> Usage:

@@ -39,7 +39,7 @@ from tools.text import one_line
 
 _MAX_NAMED_COPIES = 3
 _MAX_KNOWN_HELPERS = 200
-"""Ended helpers that are listed."""
+"""The maximum number of ended helpers that are listed."""
 HELPER_LIMITS_MESSAGE_TYPE = "helper-limits"
 HELPER_CHANGES_MESSAGE_TYPE = "helper-changes"
 
@@ -52,18 +52,18 @@ class HelperTable:
         self._jobs = jobs
         self._source = source
         self._helpers: list[HelperRun] = []
-        """Those that wait, run or have ended, the oldest first."""
+        """The helpers that wait, run or have ended, oldest first."""
         self._running_helpers: list[HelperRun] = []
         self._change_condition = asyncio.Condition()
         self._prompt = "", 0
-        """The session and the number of the prompt for which helpers were begun."""
+        """The session and the number of the user's prompt for which helpers were last started."""
         self._started_since_prompt = 0
-        """Helpers begun since the user's last prompt."""
+        """The number of helpers started since the user's last prompt."""
         self._count = 0
         self._is_closed = False
         self._deliveries: set[asyncio.Future[None]] = set()
         self.copies = CopyDelivery(core.workspace)
-        """The copies whose changes wait to be applied."""
+        """The repository copies of helpers whose changes wait to be applied."""
 
     @property
     def can_start_helpers(self) -> bool:
@@ -292,8 +292,8 @@ class HelperTable:
         await session.close()
 
     def _start_delivery(self, helper: HelperRun, *, is_told: bool) -> "asyncio.Future[None]":
-        """Stages what a helper agent has changed in its copy, also when the agent no longer waits for it.
-        `is_told`: the agent reads of it with the next prompt."""
+        """Stages the changes that a helper agent made in its copy, in a task that continues when the caller stops
+        waiting. With `is_told`, the agent reads of it with the next prompt."""
         copy = helper.copy
         delivering = asyncio.ensure_future(self._deliver_changes(helper, copy, is_told=is_told))
         self._deliveries.add(delivering)
@@ -454,7 +454,7 @@ class HelperTable:
 
 
 TASK_USAGE_KIND = "task"
-"""The kind of entries that count a helper's requests, which its own session counts too."""
+"""The kind of usage entries that count a helper's requests, which its own session counts too."""
 
 
 def _last_helper_text(messages: tuple[Message, ...]) -> str:

@@ -142,7 +142,7 @@ async def _wait_or_background(
 
 
 def _repair_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Renames arguments of the `task` tool that other coding agents call differently."""
+    """Renames arguments of the `task` tool that models know under other names from other coding agents."""
     mended = dict(arguments)
     for other, name in (
         ("subagent_type", "agent"),

@@ -18,11 +18,11 @@ JOB_RESULT_MESSAGE_TYPE = "background-result"
 
 
 class JobOrigin(msgspec.Struct, frozen=True):
-    """The session and entry where a background job was started; only there its result means something."""
+    """The session and entry at which a background job was started; its result is reported only there."""
 
     session_id: str = ""
     entry_id: str | None = None
-    """The last entry of the branch at that moment."""
+    """The id of the branch's last entry when the job was started."""
 
 
 class BackgroundJob(msgspec.Struct, kw_only=True):
@@ -34,25 +34,25 @@ class BackgroundJob(msgspec.Struct, kw_only=True):
     is_lost: bool = False
     """Whether the job's session was closed, so that its end is not reported."""
     is_report_held: bool = False
-    """Whether the end waits until the user is back on the branch that started the job."""
+    """Whether the report of the job's end is held back until the user returns to the branch that started the job."""
     state: JobState = "running"
     result: ToolResult | None = None
     ended_at: float | None = None
     is_pinned: bool = False
-    """Whether the job goes on when the session is left; it ends with the program all the same."""
+    """Whether the job continues when the user leaves the session; it ends with the program in any case."""
     is_reported: bool = False
-    """Whether the agent has been told of the job's end."""
+    """Whether the end of the job has been reported to the agent."""
     waiting_calls: int = 0
-    """Number of the agent's calls that wait for the job's end, and will report it."""
+    """The number of the agent's calls that wait for the job's end and will report it."""
     read_output_tail: Callable[[], str]
     kill: Callable[[], None]
     take_warnings: Callable[[], Awaitable[list[str]]] | None = None
-    """Returns warnings about what the job did since the last check."""
+    """A function that returns warnings about what the job did since the last check."""
     task: asyncio.Task[None] | None = None
     """The task that waits for the work and then reports to the agent."""
     has_ended: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     is_delivered: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
-    """Set once the agent has the job's end, or will get it."""
+    """An event that is set once the end of the job has been, or will certainly be, reported to the agent."""
 
     @property
     def seconds(self) -> float:
@@ -60,7 +60,7 @@ class BackgroundJob(msgspec.Struct, kw_only=True):
 
 
 class UnknownJob(UserError, KeyError):
-    """There is no background job of that name. Extensions catch it as a `KeyError`."""
+    """Raised if there is no background job of that id. Extensions catch it as a `KeyError`."""
 
     __str__ = Exception.__str__
 
@@ -79,10 +79,12 @@ class JobTable:
         is_here: Callable[[JobOrigin], bool] = lambda origin: True,
         is_waited_for: bool = False,
     ) -> None:
-        """`record_lost`: writes into the session that a job has ended with it, for when the session goes on.
-        `record_missing`: writes so of announced jobs of the present branch, except of these calls.
+        """Creates the table. `record_lost` writes into the session that a job ended together with the session.
+        `record_missing` does so for jobs that the present branch announces, except those of the given calls.
 
-        `origin`: the present place in the session's tree; `is_here`: whether the present branch has seen a place."""
+        `origin` returns the present position in the session's tree; `is_here` returns whether the present branch
+        contains a position.
+        """
         self._tell_agent = tell_agent
         self._record_lost = record_lost
         self._record_missing = record_missing
@@ -143,7 +145,8 @@ class JobTable:
             raise UnknownJob(f"There is no job {job_id}: {jobs}. /jobs lists jobs.") from None
 
     def kill(self, job_id: str, *, tell: bool = False) -> BackgroundJob:
-        """Ends a background job. `tell`: the agent learns of it with the next prompt, because the user ended it."""
+        """Ends a background job. `tell` means that the agent learns of it with the next prompt, because the user
+        ended it."""
         job = self.get(job_id)
         if job.state == "running":
             job.state = "killed"
@@ -152,14 +155,14 @@ class JobTable:
         return job
 
     def set_job_pinned(self, job_id: str, is_pinned: bool = True) -> BackgroundJob:
-        """Sets whether a background job continues when the session is left."""
+        """Sets whether a background job continues when the user leaves the session."""
         job = self.get(job_id)
         job.is_pinned = is_pinned
         self._publish_change(job)
         return job
 
     async def wait(self, job_id: str, timeout: float | None = None) -> BackgroundJob:
-        """Waits until the background job has ended or `timeout` seconds have passed; its state tells which."""
+        """Waits until the background job has ended or `timeout` seconds have passed; the job's state says which."""
         job = self.get(job_id)
         try:
             await asyncio.wait_for(job.has_ended.wait(), timeout)

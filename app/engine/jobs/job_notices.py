@@ -19,7 +19,7 @@ from tools.patterns import late
 from tools.text import one_line
 
 _REPORTED_JOB_PATTERN: Final = late(r"(?m)^(job\d+)  (?:done|failed|killed|delivered)\b")
-"""A job that a list of jobs in a result names as ended."""
+"""Matches a line in a list of jobs that says that a job has ended."""
 
 
 def make_job_table(core: SessionCore, send: SendMessage) -> JobTable:
@@ -68,7 +68,7 @@ def _record_lost_job(conversation: Conversation, job_id: str, title: str, call_i
 
 
 def _record_missing_jobs(conversation: Conversation, expected: Collection[str]) -> None:
-    """Records that jobs have no result that this branch announces and nothing will report, as after a crash."""
+    """Records that jobs which this branch announces have no result and never will, as after a crash."""
     for result in _results_of_unreported_jobs(conversation.messages):
         if result.tool_call_id not in expected:
             job_id = text_detail(result.details, "jobId")

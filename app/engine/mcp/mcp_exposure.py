@@ -21,9 +21,9 @@ from app.values.wire import convert
 from tools.base import Tool
 
 EXPOSURE_ENTRY_TYPE = "bayou.mcp"
-"""Type of the entry that stores the decision; pi keeps such entries without showing them."""
+"""The type of the entry that stores the decision on exposed tools; pi keeps such entries without showing them."""
 FIRST_PROMPT_TIMEOUT = 10.0
-"""Seconds that a first prompt waits for new servers whose tools are declared."""
+"""The maximum number of seconds that a first prompt waits for new servers whose tools are declared."""
 MCP_TOOLS_OWNER = "mcp"
 
 
@@ -48,7 +48,8 @@ class McpExposure:
         event_bus: EventBus,
         options: SessionOptions,
     ) -> None:
-        """`is_on`: whether servers are used at all. `choice`: the tools chosen by command line and settings."""
+        """Creates it undecided. `is_on` returns whether servers are used at all. `choice` has the tools chosen by
+        command line and settings."""
         self._registry = hub
         self._is_enabled = is_on
         self._choice = choice

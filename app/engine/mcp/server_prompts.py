@@ -30,7 +30,7 @@ _RESOURCE_MENTION_PATTERN = re.compile(
 )
 _NAMED_ARGUMENT_PATTERN = re.compile(r"([\w.-]+)=(.*)", re.DOTALL)
 _MAX_RESOURCE_CHARACTERS = 50_000
-"""Maximum characters of one resource; the model can read on with `mcp_resource`."""
+"""The maximum number of characters of one attached resource; the model can read more with `mcp_resource`."""
 _MAX_ATTACHED_RESOURCES = 20
 _IMAGE_MIME_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tools.running.local_processes import LocalProcesses
 
 _PUBLISH_DELAY = 0.05
-"""Seconds within which changes are published as one event."""
+"""The number of seconds within which changes of servers are published as one event."""
 
 MakeRemoteTransport = Callable[["ServerConfig", "ServerLog"], Callable[[], "Transport"]]
 AnswerElicitation = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -49,7 +49,7 @@ class AddedServer(msgspec.Struct, frozen=True, kw_only=True):
 
     configuration: Mapping[str, Any]
     origin: Literal["extension", "client"] = "extension"
-    """`client`: the editor that uses bayou."""
+    """The part that added the server: an extension, or `client`, the editor that uses bayou."""
 
 
 class ServerSources(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,11 +57,11 @@ class ServerSources(msgspec.Struct, frozen=True, kw_only=True):
 
     paths: Paths
     config_files: Callable[[], Sequence[Path]]
-    """The files that may configure servers."""
+    """The files that may configure MCP servers."""
     find_servers: Callable[[Mapping[str, AddedServer]], "ConfiguredServers"]
-    """Finds the servers of the files and those added by extensions or the client."""
+    """A function that finds the servers of the files and those added by extensions or the client."""
     tool_choice: Callable[[], ToolChoice] = ToolChoice
-    """The tools chosen by command line and settings."""
+    """The tools that command line and settings choose."""
     environment: Mapping[str, str] = os.environ
     make_remote_transport: MakeRemoteTransport | None = None
     proxy_url: Callable[[], str | None] = lambda: None
@@ -92,17 +92,17 @@ class McpServers:
         self._exposure: McpExposure | None = None
         self._added_servers: dict[str, AddedServer] = {}
         self._user_choices: dict[str, dict[str, Any]] = {}
-        """The user's choices for servers in this session."""
+        """The user's choices for servers in this session, by server."""
         self._is_stale = False
-        """Whether extensions have added or removed servers since the last check. Checked when servers are needed, so
-        that a reload of extensions ends no connection."""
+        """Whether extensions have added or removed servers since the last check. This is checked when servers are
+        needed, so that reloading extensions ends no connection."""
         self._problems: tuple[str, ...] = ()
         self._processes: LocalProcesses | None = None
         self._publish_timer: asyncio.TimerHandle | None = None
         self.files = _watched_files(places)
-        """The files that may configure servers, watched while none does."""
+        """The files that may configure servers, which are watched while none of them does."""
         self.may_have_servers = places is not None and _has_config_file(places)
-        """Whether a prompt has to check for servers, because files or extensions may name some."""
+        """Whether a prompt has to check for servers, because files or extensions may define some."""
 
     @property
     def are_servers_enabled(self) -> bool:
@@ -316,7 +316,7 @@ class McpServers:
 
     @property
     def persistent_changes(self) -> "ServerChanges":
-        """Changes to the configuration files of MCP servers, and signing in to servers."""
+        """Returns the object that changes configuration files of MCP servers and signs in to servers."""
         from app.engine.mcp.mcp_commands import ServerChanges  # noqa: PLC0415  (few change servers)
 
         return ServerChanges(self)

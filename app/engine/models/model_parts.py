@@ -11,7 +11,8 @@ from app.providers.adapter_registry import AdapterRegistry
 
 
 class ModelParts:
-    """The choice of the model, its requests, side questions, and searches by its provider."""
+    """The session's parts for its model: the choice of the model, its requests, side questions, and searches by its
+    provider."""
 
     def __init__(
         self,

@@ -50,7 +50,7 @@ from app.values.wire import new_id, now_ms, to_wire
 from tools.base import Tool
 
 BuildPromptSections = Callable[[Mapping[str, Tool]], Mapping[str, str]]
-"""Builds the sections of the system prompt from files and settings, for these tools."""
+"""A function that builds the sections of the system prompt from files and settings, for these tools."""
 
 
 class RequestHead(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,7 +104,7 @@ class ModelRequests:
         budget: RequestBudget,
     ) -> None:
         self.stream: AssistantStream | None = None
-        """The answer that is arriving, or arrived last."""
+        """The stream of the answer that is arriving, or of the last one."""
         self._registry = registry
         self._conversation = conversation
         self._choice = choice
@@ -123,7 +123,7 @@ class ModelRequests:
         self._images = RequestImages()
         self._head_cache = RequestHeadCache()
         self._current_request: str | None = None
-        """The request whose answer is arriving and has not been seen as delivered."""
+        """The request whose answer is arriving, until it is known to be delivered; None otherwise."""
 
     # Prompt and tools
 
@@ -174,7 +174,8 @@ class ModelRequests:
         return self._choice.require_model()
 
     async def request_answer(self, abort: Abort) -> AssistantStream:
-        """Sends the conversation to the chosen model and returns the answer's stream. A failure is an answer, too."""
+        """Sends the conversation to the chosen model and returns the answer's stream. A failed request gives a
+        stream that ends with an error."""
         model = self._current_model()
         try:
             if self.budget.rate_limit is not None:

@@ -23,7 +23,7 @@ class ModelSelection(msgspec.Struct, eq=False):
     event_bus: EventBus
     prompt_cache: PromptCache
     _cached_level: tuple[str | None, str | None] = (None, None)
-    """The leaf at the last check, and the thinking level named on its path."""
+    """The leaf at the last check, and the thinking level that the path to it names."""
 
     async def use_model(self, model: Model, source: ModelChangeSource = "set") -> None:
         self.conversation.record_model_change(model.provider, model.id)

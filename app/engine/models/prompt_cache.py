@@ -11,7 +11,7 @@ from app.values.usage import Usage, format_dollars
 
 CacheDroppingAction = Literal["model", "thinking", "prompt", "compaction", "context"]
 _MIN_CACHED_TOKENS = 1_024
-"""Cached tokens below which no warning is given."""
+"""The number of cached tokens below which no warning is given."""
 _ACTION_TEXTS: dict[CacheDroppingAction, str] = {
     "model": "The new model has no prompt cache of this conversation",
     "thinking": "Changing the thinking level discards the prompt cache",
@@ -32,7 +32,7 @@ class PromptCache:
         self._choice = choice
         self._publish_now = publish_now
         self._warned_usage: Usage | None = None
-        """The usage of the answer for which the last warning was shown."""
+        """The usage of the answer after which the last warning was shown."""
 
     def warn_if_cache_lost(self, action: CacheDroppingAction) -> None:
         usage, model = self._account.session_counts.last_usage, self._choice.model

@@ -1,4 +1,4 @@
-"""The sources of the system prompt: context files, skills, prompt files, read once and again on request."""
+"""Collects the sources of the system prompt: context files, skills, prompt files, read once and again on request."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,11 +28,11 @@ class SystemPromptOptions(msgspec.Struct, frozen=True, kw_only=True):
     should_use_context_files: bool = True
     should_use_skills: bool = True
     skill_folders: tuple[Path, ...] = ()
-    """Skills named by the user, which count even without `should_use_skills`."""
+    """The folders of skills that the user named on the command line, which apply even without `should_use_skills`."""
     extension_skill_folders: tuple[Path, ...] = ()
-    """Skill folders of settings, packages and extensions."""
+    """The folders of skills from settings, packages and extensions."""
     builtin_skill_folders: tuple[Path, ...] = ()
-    """bayou's built-in skills, which all others of the same name override."""
+    """The folder of bayou's built-in skills, which all other skills of the same name override."""
     docs_dir: str = ""
 
 
@@ -50,7 +50,8 @@ class SystemPromptSource:
         self._prompt_files = PromptFiles()
         self._cached_sections: tuple[object, dict[str, str]] | None = None
         self._read_count = 0
-        """The number of reads; sections that another thread computed before the last read are not reused."""
+        """The number of times that the files were read, so that sections computed in another thread before the last
+        read are not used."""
         self.reload_files()
 
     def reload_files(self) -> None:

@@ -24,7 +24,7 @@ _SEARCH_PROMPT = (
     "instructions."
 )
 _HOST_BY_PROVIDER = {"google-vertex": "aiplatform.googleapis.com"}
-"""Hosts of providers whose models name no address."""
+"""The hosts of providers whose models have no address, for the permission question."""
 
 
 class ProviderSearch(msgspec.Struct, frozen=True):

@@ -33,7 +33,7 @@ _HANDOFF_TEMPLATE = (
 
 
 class NoAnswer(UserError):
-    """A side question could not be answered; the text says why."""
+    """Raised if a side question could not be answered; the text says why."""
 
 
 class SideQuestions(msgspec.Struct, frozen=True):
@@ -89,7 +89,7 @@ class SideQuestions(msgspec.Struct, frozen=True):
 async def record_answer_usage(
     answer: AssistantMessage, kind: str, conversation: Conversation, event_bus: EventBus
 ) -> None:
-    """Records the usage of an answer of the model that is no message of the session."""
+    """Records the usage of a model's answer that is no message of the session."""
     if conversation.log.is_read_only:
         return
     entry = UsageEntry(

@@ -11,9 +11,9 @@ from app.engine.permissions.permission_context import PermissionContext
 from app.values.approvals import Approval
 
 PROGRAM_ANSWER_TIMEOUT = 600.0
-"""Seconds that a program has for an answer."""
+"""The number of seconds that a client program has to answer a question."""
 UNKNOWN_PROGRAM_TIMEOUT = 60.0
-"""Seconds for a program that has never answered or announced that it will."""
+"""The number of seconds to answer for a client program that has never answered and has not announced that it will."""
 ONCE, DENY = "Allow once", "Deny"
 _RULE_SCOPE_PREFIXES: dict[RuleScope, str] = {
     "session": "Always in this session: ",
@@ -36,7 +36,7 @@ class GateQuestions:
         return self._permission_context.approver == "program" and self._shared.client_policy == "deny"
 
     async def ask_approval(self, title: str, approval: Approval) -> ApprovalReply | None:
-        """Asks for approval of a tool call; None: there was no answer."""
+        """Asks for approval of a tool call and returns the answer; None if there was none."""
         needs_typed_word = approval.confirmation_word is not None
         options = (DENY, ONCE) if needs_typed_word else (ONCE, DENY)
         if not needs_typed_word:

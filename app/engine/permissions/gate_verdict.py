@@ -36,12 +36,12 @@ class JudgedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A tool call with the permission decision about it."""
 
     command_place: CommandPlace
-    """The place for which the call was judged."""
+    """The folder and environment for which the call was judged."""
     decision: CallDecision
     rules: PermitRules
     mode: PermissionMode
     decided_by: str
-    """The source of the decision."""
+    """The source of the decision: the mode, a rule, a safety rule or the user."""
     is_by_mode_alone: bool
 
 
@@ -71,7 +71,7 @@ class CallJudge(msgspec.Struct, frozen=True):
         )
 
     def judge_hook_command(self, hook: SpawnHook | None) -> SpawnHook | None:
-        """Whether a command that a hook puts in place of the model's may run, judged like the model's own."""
+        """Returns whether a command that a hook put in place of the model's may run, judged like the model's own."""
         if hook is None:
             return None
 

@@ -1,4 +1,4 @@
-"""Who answers a session's questions, and the mode and rules that follow from that and from the settings."""
+"""Defines who answers a session's questions, and determines the mode and rules from that and from the settings."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -27,16 +27,16 @@ class PermissionContext(msgspec.Struct, frozen=True, kw_only=True):
     """The session's folder."""
     agent_dir: Path = msgspec.field(default_factory=lambda: Path.home() / ".bayou" / "agent")
     sessions_dir: Path | None = None
-    """The folder of all sessions, if it is outside of `agent_dir`."""
+    """The folder of all sessions, if it is outside of `agent_dir`; None otherwise."""
     is_trusted: Callable[[], bool] = lambda: False
     check_trust: Callable[[], Awaitable[bool]] = _is_never_trusted
-    """Whether the project is trusted, checked again: later changes to its files are not trusted."""
+    """A function that checks again whether the project is trusted, because changes to its files end the trust."""
     has_nothing_to_trust: Callable[[], bool] = lambda: False
-    """The user was not asked, since the folder contains nothing that needs trust."""
+    """Whether the user was not asked about trust, because the folder contains nothing that needs it."""
     session_rules: Callable[[], tuple[PermitRule, ...]] = tuple
-    """The rules for the session that started this one, for a helper's session."""
+    """A function that returns the rules for the parent's session only, for the session of a helper."""
     add_session_rule: Callable[[PermitRule], None] | None = None
-    """Adds a rule for that session, and so for all its helpers; None: this session only."""
+    """A function that adds a rule for the parent's session, and so for all its helpers; None: for this session only."""
     shared_permissions: SharedPermissions = msgspec.field(default_factory=SharedPermissions)
     is_settings_text_accepted: Callable[[], bool] = lambda: False
     """Whether the user accepted the exact text of the project's settings, and not only the folder."""

@@ -57,7 +57,7 @@ class GateState(msgspec.Struct, frozen=True, kw_only=True):
     has_sandbox: bool
     rules: PermitRules
     past_verdicts: tuple[PastVerdict, ...]
-    """The verdicts of this session that are remembered, oldest first."""
+    """The remembered verdicts of this session, oldest first."""
 
 
 class PermissionGate:
@@ -71,7 +71,8 @@ class PermissionGate:
         unheld: FindUnrestorable,
         add_section: SetPromptSection,
     ) -> None:
-        """`unheld` returns the files that undo could not restore. `add_section` puts a section into the prompt."""
+        """Creates the gate. `unheld` returns the files that undo could not restore. `add_section` puts a section
+        into the prompt."""
         options, conversation, telling = core.options, core.conversation, core.event_bus
         self.permission_context = standing
         self._find_unrestorable = unheld
@@ -229,7 +230,7 @@ class PermissionGate:
         since: asyncio.Event,
     ) -> tuple[ApprovalReply | None, CallDecision, JudgedCall, asyncio.Event] | None:
         """Asks about a call, and judges it again when mode or rules change. Returns the answer with the present
-        judgement; None if that is another than what was asked about."""
+        judgement; None if the present judgement is another than the one that the user was asked about."""
         rule_name = reading.effects.acts_as or call.name
         asking = self._ask_about_call(
             call, reading.plain_arguments, decision, judged.command_place, rule_name=rule_name
@@ -326,7 +327,7 @@ class PermissionGate:
         *,
         rule_name: str = "",
     ) -> ApprovalReply | None:
-        """Asks the user to approve a tool call. `rule_name`: the tool's name in rules, if it differs."""
+        """Asks the user to approve a tool call. `rule_name` is the tool's name in rules, if it differs."""
         approval = self._approval_requests.build_request(
             call, arguments, decision, place, rule_name or call.name
         )

@@ -1,7 +1,9 @@
-"""The folders that a session works in besides its own: added by the user, kept in the session, checked before they
-count.
+"""The folders that a session works in besides its own: added by the user, recorded in the session, and checked
+before they are used.
 
-What counts is in `Workspace.added`, which the gate, the sandbox, undo, maps, completion and the trust question read."""
+`Workspace.added` has the folders in use, which the gate, the sandbox, undo, maps, completion and the trust question
+read.
+"""
 
 import os
 from collections.abc import Callable, Iterable
@@ -22,7 +24,7 @@ from tools.protected.autorun_files import VCS_FOLDERS
 from tools.text import escape_controls
 
 FOLDERS_ENTRY_TYPE = "bayou.folders"
-"""Entries with all added folders from there; a session is resumed with them."""
+"""The type of entries with all added folders; a resumed session adds them again."""
 MAX_ADDED_FOLDERS = 20
 _FOLDERS_SECTION_TEMPLATE = (
     "You may also read and change files in these folders, as in the working directory; name their files by "
@@ -32,7 +34,7 @@ _FOLDERS_SECTION_TEMPLATE = (
 
 
 SetPromptSection = Callable[[str, str | None], None]
-"""Puts a section of this name into the system prompt; None removes it."""
+"""A function that puts a section of this name into the system prompt; None removes the section."""
 
 
 class SessionFolders:
@@ -43,7 +45,7 @@ class SessionFolders:
         self._permission_context = standing
         self._add_section = add_section
         self._start_folders: tuple[Path, ...] = ()
-        """The folders that the program was started with, which every session of it has."""
+        """The folders that the program was started with, which all its sessions have."""
 
     @property
     def all_folders(self) -> tuple[Path, ...]:
@@ -67,7 +69,7 @@ class SessionFolders:
         return folder
 
     def remove_folder(self, path: str) -> None:
-        """Removes an added folder from the workspace. Raises `UserError` if it is none."""
+        """Removes an added folder from the workspace. Raises `UserError` if it is not an added folder."""
         folder = self._resolve_path(path)
         if folder not in self.all_folders:
             raise UserError(f"{_display_path(folder)} is not an added folder. {self._list_folders()}")
@@ -76,8 +78,8 @@ class SessionFolders:
         self._record_folders()
 
     def load_from_branch(self) -> None:
-        """Adds the folders that are recorded at this point of the session; the user is told which are gone or
-        may not be added any more."""
+        """Adds the folders that are recorded at this point of the session, and tells the user which of them no
+        longer exist or must not be added any more."""
         said = (
             one.data
             for one in self._core.conversation.log.entries_to_root(without_messages=True)

@@ -21,7 +21,7 @@ from app.values.entries import CustomEntry
 from app.values.user_errors import UserError
 
 PLAN_MODE_ENTRY_TYPE = "bayou.plan"
-"""Entries that say whether plan mode is on from there; a session is resumed in it."""
+"""The type of entries that say whether plan mode is on; a resumed session restores it."""
 
 
 class SessionRules:
@@ -34,13 +34,13 @@ class SessionRules:
         conversation: Conversation,
         boxes: Callable[[], Sandboxes],
     ) -> None:
-        """`boxes`: the session's sandbox, which follows these rules too."""
+        """Creates the rules from the settings. `boxes` is the session's sandbox, which follows these rules too."""
         self._permission_context = standing
         self._options = options
         self._conversation = conversation
         self._sandboxes = boxes
         self._rules_of_sessions: tuple[tuple[str, PermitRule], ...] = ()
-        """The rules for one session only, each with the id of the session."""
+        """The rules that apply to one session only, each with the id of that session."""
 
     @property
     def session_rules(self) -> tuple[PermitRule, ...]:
@@ -101,8 +101,8 @@ class SessionRules:
         self.add_rule(rule)
 
     def add_rule(self, rule: PermitRule) -> None:
-        """Adds a permission rule for this session, and for its helpers; a rule from a helper's answer counts for
-        its parent's session."""
+        """Adds a permission rule for this session and its helpers; a rule that comes from a helper's question
+        applies to its parent's session."""
         if self._permission_context.add_session_rule is not None:
             self._permission_context.add_session_rule(rule)
         else:
@@ -114,7 +114,7 @@ class SessionRules:
         return tuple(self._options.effective_settings.layer_values(f"permissions.{deed}").get("global", ()))
 
     def add_rule_from_reply(self, reply: ApprovalReply) -> None:
-        """Adds the rule that the user's approval answer contains, in the scope that the answer says."""
+        """Adds the rule in the user's approval answer, in the scope that the answer names."""
         assert reply.rule is not None
         effective_settings, is_for_person = self._options.effective_settings, reply.rule_scope == "person"
         if reply.rule_scope != "project" and allow_place(reply.rule, effective_settings, keeps=is_for_person):

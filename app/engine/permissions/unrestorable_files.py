@@ -18,7 +18,7 @@ _MAX_NAMED_FILES: Final = 5
 
 
 FindUnrestorable = Callable[[Iterable[str], bool], Awaitable[tuple[UnstoredFile, ...]]]
-"""Returns the files at or below paths that undo could not restore; the flag includes files that git
+"""A function that returns the files at or below paths that undo could not restore; the flag includes files that git
 ignores."""
 
 

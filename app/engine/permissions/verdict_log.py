@@ -39,7 +39,7 @@ class VerdictLog:
         self._event_bus = event_bus
         self._get_mode = mode
         self.verdicts: deque[PastVerdict] = deque(maxlen=_MAX_VERDICTS)
-        """The verdicts of this run, oldest first."""
+        """The permission verdicts of this run, oldest first."""
 
     def record_verdict(
         self, call: ToolCall, decision: CallDecision, outcome: str, by: str, *, is_silent: bool = False

@@ -47,7 +47,7 @@ class PlanReply(msgspec.Struct, frozen=True, kw_only=True):
 
     is_accepted: bool
     plan: str | None = None
-    """The plan with the user's changes."""
+    """The plan with the user's changes; None: it is unchanged."""
     remark: str = ""
 
 
@@ -70,9 +70,9 @@ class PlanMode(msgspec.Struct, eq=False):
     effective_settings: EffectiveSettings
     approver: Approver
     unanswered_proposal: PlanProposed | None = None
-    """The last proposed plan where no interface can accept one."""
+    """The last proposed plan, if no user interface can accept one; None otherwise."""
     _mode_before: PermissionMode | None = None
-    """The permission mode to restore at the end; None: plan mode is off."""
+    """The permission mode to restore when plan mode ends; None: plan mode is off."""
 
     def __post_init__(self) -> None:
         self.toolbox.add_withhold_rule(
@@ -209,7 +209,7 @@ def _parse_reply(said: Any) -> PlanReply:
 
 
 class PlanningParts:
-    """Builds a session's todo list and plan mode, in which no todo reminders are sent."""
+    """Builds a session's todo list and plan mode; while plan mode is on, no todo reminders are sent."""
 
     def __init__(
         self,

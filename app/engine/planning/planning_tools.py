@@ -16,7 +16,7 @@ from tools.schema import make_arguments_schema
 from tools.text import one_line
 
 _OPERATION_ALIASES = {"init": "set", "append": "add", "rm": "drop", "unblock": "start", "list": "view"}
-"""Names of the operations in other agents."""
+"""Names of todo operations in other agents, with bayou's name of each."""
 
 
 class PlannedPhase(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +108,7 @@ def _repair_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parse_list(value: Any) -> list[Any] | None:
-    """Returns the value as a list, also from JSON text; None: the value is no list and will be refused."""
+    """Returns the value as a list, also if it is JSON text; None if it is no list, so that it will be refused."""
     if isinstance(value, str):
         try:
             value = json.loads(value)

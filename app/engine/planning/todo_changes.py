@@ -23,7 +23,7 @@ _EMPHASIS_PATTERN = late(r"(\*\*|__|`)")
 
 
 class TodoRefused(UserError):
-    """An operation on the todo list is not possible; the text says why."""
+    """Raised if an operation on the todo list is not possible; the text says why."""
 
 
 class TodoChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class TodoChange(msgspec.Struct, frozen=True, kw_only=True):
 
     op: TodoOperation
     phases: Sequence[tuple[str, Sequence[str]]] = ()
-    """For `set`: phase names with the texts of their items."""
+    """The phases for the operation `set`: their names with the texts of their items."""
     tasks: Sequence[str] = ()
     """The texts of the items to change or to add."""
     phase: str | None = None

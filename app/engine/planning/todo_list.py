@@ -25,7 +25,7 @@ TODOS_ENTRY_TYPE = "bayou.todos"
 TODO_REMINDER_MESSAGE_TYPE = "todo-reminder"
 TODO_LIST_MESSAGE_TYPE = "todo-list"
 TODO_CLEAR_DELAY = 10.0
-"""Seconds before a finished list is cleared."""
+"""The number of seconds before a finished list is cleared."""
 
 
 class TodoList(msgspec.Struct, eq=False):
@@ -37,20 +37,20 @@ class TodoList(msgspec.Struct, eq=False):
     masking: SessionMask
     run_start: RunStartCallbacks
     send: SendMessage
-    """Sends the agent a message, which it reads with its next request."""
+    """A function that sends the agent a message, which it reads with its next request."""
     clear_seconds: float = TODO_CLEAR_DELAY
     may_remind: Callable[[], bool] = lambda: True
-    """Whether the agent could work on the items."""
+    """A function that returns whether the agent could work on the items now."""
     _phases: Phases = ()
     _read_log: SessionLog | None = None
     _leaf_when_read: str | None = None
-    """The leaf of the log when the list was read."""
+    """The leaf of the session log when the list was last read."""
     _is_changed: bool = False
     """Whether the list was changed in this run, or by the user before it."""
     _is_for_next_run: bool = False
-    """Whether the user changed the list, which the next run works on."""
+    """Whether the user changed the list after the last run, so that the next run works on it."""
     _has_reminded: bool = False
-    """Whether the agent was reminded in this run."""
+    """Whether the agent was already reminded in this run."""
     _clear_timer: asyncio.TimerHandle | None = None
 
     @property

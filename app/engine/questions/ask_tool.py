@@ -148,7 +148,7 @@ def _make_choices(where: str, options: Sequence[AskedChoice] | None) -> tuple[Fo
 
 
 def _display_text(text: str) -> str:
-    """Returns a text without characters that deceive the person who reads it."""
+    """Returns a text without characters that could deceive its reader."""
     return without_invisible(escape_controls(text)).strip()
 
 
@@ -179,8 +179,8 @@ def _answer_as_text(answer: Any) -> str:
 
 
 def _repair_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Accepts a single question without the list, lists as JSON text, options as texts, and argument names of
-    other agents."""
+    """Repairs arguments of the `ask` tool: a single question without the list, lists as JSON text, options as
+    texts, and argument names of other agents."""
     mended = dict(arguments)
     if "questions" not in mended and "question" in mended:
         mended = {"questions": [mended]}

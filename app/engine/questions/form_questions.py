@@ -16,11 +16,11 @@ from app.values.forms import AskedForm, FormField
 _MAX_FIELD_ATTEMPTS = 3
 YES, NO = "Yes", "No"
 OTHER_ANSWER_LABEL = "Other answer…"
-"""The option after the choices of a field that also takes a text."""
+"""The label of the option that stands for a free text, behind the choices of a field."""
 
 
 NOT_SHOWN_ANSWER = "unshown"
-"""The answer of an interface that cannot show a form."""
+"""The answer of a user interface that cannot show a form."""
 
 
 class FormReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,9 +28,9 @@ class FormReply(msgspec.Struct, frozen=True, kw_only=True):
 
     action: Literal["accept", "decline", "cancel"]
     content: Mapping[str, Any] = {}
-    """Answers by field, converted and checked."""
+    """The answers by field, converted and checked."""
     missing_reason: str = ""
-    """Why there is no answer; empty if the form was closed."""
+    """The reason why there is no answer; empty if the form was closed."""
 
 
 DECLINED = FormReply(action="decline")
@@ -47,7 +47,7 @@ class FormQuestions:
 
     @property
     def can_ask(self) -> bool:
-        """Whether a person or a program can answer forms."""
+        """Whether a user or a program can answer forms."""
         return self._permission_context.approver != "none"
 
     async def ask_form(self, form: AskedForm) -> FormReply:
@@ -97,8 +97,8 @@ class FormQuestions:
         return FormReply(action="accept", content=content)
 
     async def _ask_field(self, form: AskedForm, title: str, field: FormField) -> tuple[Any, str | None]:
-        """Asks a program for one field of a form. Returns the value, and why there is none: empty if the program
-        closed the question."""
+        """Asks a program for one field of a form. Returns the value, and the reason if there is none, which is
+        empty if the program closed the question."""
         from app.mcp.elicitation_forms import SECRET_WARNING, expected_answer, validate_field  # noqa: PLC0415  (as above)
 
         wrong = ""

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from tools.repomap.session_map import FoundUse, MatchedFile
 
 FOLDER_MAP_MESSAGE_TYPE = "repository-map"
-"""Type of the message with the map of a folder."""
+"""The type of the message with the map of a folder."""
 PROGRESS_DELAY_SECONDS = 2.0
-"""Seconds of indexing after which progress is shown; most indexes are ready sooner."""
+"""The number of seconds of indexing after which progress is shown; most indexes are ready sooner."""
 
 _INDEX_POLL_SECONDS = 0.5
 
 
 def _import_index_module():
-    """Imports the module with the index."""
+    """Imports and returns the module with the index, at its first use."""
     from tools.repomap import session_map  # noqa: PLC0415  (SQLite, parsers)
 
     return session_map
@@ -61,7 +61,8 @@ class RepositoryMaps:
         self._workspace.on_map_progress = heard
 
     def may_show_file(self, path: Path) -> bool:
-        """Whether names defined in a file may be offered: it is not hidden by rules and is no secret file."""
+        """Returns whether names defined in a file may be offered: rules do not hide the file, and it is no secret
+        file."""
         return not self._workspace.hidden_path_test()(os.path.realpath(path))
 
     async def are_available(self) -> bool:

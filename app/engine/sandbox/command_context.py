@@ -25,7 +25,7 @@ from tools.running.withheld_variables import withheld_variable_names
 
 _MAX_ENTRIES = 3_000
 _CACHE_SECONDS = 5.0
-"""Seconds for which the secret files of a folder are cached."""
+"""The number of seconds for which the secret files of a folder are cached."""
 _SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__", ".venv"})
 
 
@@ -34,9 +34,9 @@ class SecretFiles(msgspec.Struct, frozen=True):
 
     paths: tuple[str, ...] = ()
     linked_files: tuple[str, ...] = ()
-    """Other files with several names (hard links), and symbolic links: they may lead to such a file."""
+    """Other files with several hard links, and symbolic links, because they may lead to a secret file."""
     is_complete: bool = True
-    """False: the folder was too large to search completely."""
+    """Whether the whole folder was searched; False if it was too large."""
 
 
 class CommandContext:
@@ -78,9 +78,9 @@ class CommandContext:
         stands_in: str | None = None,
         has_box: bool = False,
     ) -> CommandPlace:
-        """Describes where a command runs. `passed`: secret-looking variables that commands get. `stands_in`: the
-        command's folder, if it is not the workspace; empty if unknown. `has_box`: commands that only read run in a
-        sandbox."""
+        """Describes where a command runs. `passed` are secret-looking variables that commands get. `stands_in` is
+        the command's folder if it is not the workspace; empty if unknown. `has_box`: commands that only read run in
+        a sandbox."""
         workspace = real_path(folder)
         added = self._added_folders.real
         links = LinkResolver(workspace)
@@ -203,8 +203,8 @@ class CommandContext:
         )
 
     def is_autorun_path(self, path: str) -> bool:
-        """Whether writing a path needs a question, because a program runs the file without being asked to. The
-        path has no links."""
+        """Returns whether writing a path needs a question, because a program runs the file without being asked to.
+        The path must be without links."""
         homes = dict.fromkeys((self._home, self._real_home))
         return bare_repository_reason(path, os.path.lexists) is not None or any(
             autorun_reason(path, home, self._own_folders) is not None for home in homes

@@ -15,7 +15,7 @@ from app.permits.verdicts import CallPart, verdict_of
 from app.values.content import ToolCall
 
 HOST_ANSWER_TIMEOUT = 60.0
-"""Seconds that a connection waits for an answer."""
+"""The number of seconds that a connection waits for the user's answer."""
 _NETWORK_TOOL_NAME = "network"
 _MAX_CALLERS: Final = 1_000
 _WEB_PORTS: Final = frozenset({80, 443})
@@ -34,11 +34,11 @@ class HostCaller(msgspec.Struct, eq=False, kw_only=True):
     call_id: str
     command: str
     granted_hosts: frozenset[str] = frozenset()
-    """Each `host:port` that the call was granted."""
+    """The hosts that the call was granted, each as `host:port`."""
     answer_tasks: dict[str, "asyncio.Task[bool]"] = msgspec.field(
         default_factory=dict[str, "asyncio.Task[bool]"]
     )
-    """The answer for each host: a call asks about a host once, however often its command tries."""
+    """The task that asks the user about each host: a call asks about a host once, however often its command tries."""
     refused_hosts: dict[str, None] = msgspec.field(default_factory=dict[str, None])
 
     def was_granted(self, host: str, port: int) -> bool:
@@ -60,18 +60,18 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
     ask_about_host: AskAboutHost
     rule_changes: RuleChangeWatch
     store_rule: Callable[[ApprovalReply], None]
-    """Stores the rule of an answer."""
+    """A function that stores the rule of the user's answer."""
     record_verdict: RecordVerdict
-    """Records the outcome of a question."""
+    """A function that records the outcome of a question."""
     _callers: dict[str, HostCaller] = msgspec.field(default_factory=dict[str, HostCaller])
-    """Callers by the name that they give the proxy."""
+    """The callers by the name that they give the proxy."""
     _persistent_caller_name: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
 
     def register_caller(
         self, call_id: str, command: str, hosts: frozenset[str] = frozenset(), *, lasts: bool = False
     ) -> str:
-        """Returns the name with which a call's commands identify themselves to the proxy. `lasts`: one process
-        serves this call and later ones, and keeps its name."""
+        """Returns the name with which a call's commands identify themselves to the proxy. `lasts` means that one
+        process serves this call and later ones, and keeps its name."""
         while len(self._callers) >= _MAX_CALLERS:
             self._callers.pop(next(iter(self._callers)))
         name = self._persistent_caller_name if lasts else secrets.token_hex(8)

@@ -21,13 +21,13 @@ from tools.protected.private_marks import FOLDERS_WITHOUT_KEYS, PROGRAM_FOLDERS,
 
 CACHE_SECONDS: Final = 5.0
 _MAX_FOLDER_DEPTH: Final = 2
-"""Levels of folders below a program's folder."""
+"""The maximum depth of searched folders below a program's folder."""
 _MAX_FOLDERS: Final = 500
 _MAX_ENTRIES: Final = 200
-"""Entries of one folder that are looked at."""
+"""The maximum number of entries of one folder that are searched."""
 _MAX_HIDDEN_FILES: Final = 100
-"""Private files that are hidden one by one; beyond that, folders with many are hidden as a whole, as are folders with
-nothing but such files."""
+"""The maximum number of private files that are hidden one by one; beyond it, folders with many are hidden as a
+whole, as are folders with nothing but such files."""
 
 
 class PrivatePlaces(msgspec.Struct, frozen=True):
@@ -40,11 +40,11 @@ class PrivatePlaces(msgspec.Struct, frozen=True):
 class _FolderContents(msgspec.Struct, frozen=True):
     stamp: tuple[int, int]
     owner_only_files: tuple[str, ...] = ()
-    """Real paths of files that only their owner may read."""
+    """The real paths of files that only their owner may read."""
     files_named_as_keys: tuple[str, ...] = ()
-    """Real paths of files with a name of keys."""
+    """The real paths of files whose names say that they have keys."""
     other_file_count: int = 0
-    """How many other files there are."""
+    """The number of other files in the folder."""
     folders: tuple[str, ...] = ()
     is_incomplete: bool = False
 
@@ -59,7 +59,7 @@ class PrivateFiles:
             f"{self._home}/{name}" for name in (*FOLDERS_WITHOUT_KEYS, *(one.name for one in KEY_PLACES))
         )
         self._settings = frozenset(f"{self._home}/{one.name}" for one in HOME_AUTORUN_FILES)
-        """Start-up files and settings that programs read: their mode says nothing."""
+        """Start-up files and settings that all programs may read, whose mode therefore says nothing."""
         self._folders: dict[str, _FolderContents] = {}
         self._cached_places: tuple[float, PrivatePlaces] | None = None
         self._are_modes_open = not _makes_private_files()
@@ -226,7 +226,7 @@ def _is_private_mode(status: os.stat_result) -> bool:
 
 
 def _makes_private_files() -> bool:
-    """Whether this process's umask, and so that of the person's programs, makes all new files private."""
+    """Returns whether this process's umask, and so that of the user's programs, makes all new files private."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -19,7 +19,7 @@ from tools.files.paths import real_path
 from tools.protected.caches import PACKAGE_STORES, USER_CACHES, UserCache
 
 _PROJECT_LINK: Final = ".project"
-"""The link in a project's folder to the project."""
+"""The name of the link from a project's cache folder to the project."""
 _MAX_UNUSED_SECONDS: Final = 30 * 24 * 3600
 _MAX_CACHE_LINKS: Final = 20_000
 _MAX_COPIED_BYTES: Final = 4 << 20
@@ -34,12 +34,16 @@ class ProjectCaches:
         self._environment = environment
         self._folders: dict[tuple[str, str], str] = {}
         self._stamps: dict[tuple[str, str, str], int] = {}
-        """When the user's folder of each pattern last changed, by project's folder, tool and pattern."""
+        """The time at which the user's folder of each pattern last changed, by the project's cache folder, tool and
+        pattern."""
 
     def project_folder(self, project: str, private: str, writable: Iterable[str], server: str = "") -> str:
-        """Returns the folder of a project's caches, with links to what the user has downloaded. It lasts as long as the
-        session's folder `private` where commands can write the folder of all caches, or bayou cannot. `server`: an MCP
-        server, which runs what is in its caches with keys that commands do not have."""
+        """Returns the folder of a project's caches, with links to what the user has downloaded.
+
+        It is in the session's folder `private`, and lasts as long, if commands could write the folder of all
+        caches, or if bayou cannot. `server` is an MCP server, which has separate caches because it runs what is in
+        them with keys that commands do not have.
+        """
         found = self._folders.get((project, server))
         if found is None or not os.path.isdir(found):  # noqa: PTH112  (a text)
             is_safe = covering_place(self._caches_folder, writable) is None
@@ -53,22 +57,22 @@ class ProjectCaches:
 
     @property
     def _caches_folder(self) -> str:
-        """The folder that has the caches of all projects."""
+        """The folder that contains the caches of all projects."""
         return f"{real_path(self._user_folder(USER_CACHES[0]))}/bayou-box"
 
     @property
     def user_cache_paths(self) -> tuple[str, ...]:
-        """The user's caches and stores, existing or not."""
+        """The paths of the user's caches and stores, existing or not."""
         found = [self._user_folder(cache) for cache in USER_CACHES]
         return (*found, *(f"{self._home}/{store.folder}" for store in PACKAGE_STORES))
 
     def existing_user_caches(self) -> tuple[str, ...]:
-        """Returns the user's existing caches and stores, without links."""
+        """Returns the user's existing caches and stores, with links resolved."""
         return _folders_of(self.user_cache_paths)
 
     def write_danger_of(self, place: str) -> str | None:
-        """Returns why commands should not write a place, without links, if it has a whole cache in it, or caches of
-        projects; None for one folder in a cache."""
+        """Returns why commands should not write a place (a path without links), because it contains a whole cache
+        or caches of projects; None for a folder inside a cache."""
         if covering_place(place, (self._caches_folder,)) is not None:
             return "caches of other projects are in it"
         caches = (real_path(self._user_folder(cache)) for cache in USER_CACHES)
@@ -100,7 +104,8 @@ class ProjectCaches:
         return tuple(found)
 
     def _link_downloads(self, folder: str, *, is_in_home: bool) -> None:
-        """Links what has changed. Commands write in the folder, so no link in it is followed."""
+        """Links new downloads of the user into a project's caches. Commands write in that folder, so no link in it
+        is followed."""
         for cache in USER_CACHES:
             user = real_path(self._user_folder(cache))
             links = cache.linked_patterns if is_in_home else (*cache.linked_patterns, *cache.linked_settings)
@@ -135,8 +140,8 @@ def _path_digest(text: str) -> str:
 
 
 def _make_cache_folder(parent: str, project: str, server: str) -> str | None:
-    """Returns the folder for a project's caches, which is created if it is missing; None if it cannot be. Removes
-    those of projects that are gone, and those not used for a month."""
+    """Returns the folder for a project's caches, and creates it if it is missing; None if it cannot be created.
+    Removes the folders of projects that no longer exist, and those not used for a month."""
     name = os.path.basename(project) or "root"  # noqa: PTH119  (a text)
     folder = f"{parent}/{name[:40]}-{_path_digest(project)}{f'-{_path_digest(server)}' if server else ''}"
     draft = f"{folder}.{os.getpid()}"

@@ -17,10 +17,10 @@ from tools.protected.autorun_files import HOME_AUTORUN_FILES, PROJECT_AUTORUN_FI
 from tools.protected.key_tables import KEY_PLACES
 
 _MAX_ENTRIES: Final = 1_000
-"""Maximum number of entries of one place that are searched."""
+"""The maximum number of entries of one place that are searched for hard links."""
 _CACHE_SECONDS: Final = 1.0
 _GIT_DATA_FOLDERS: Final = frozenset({"objects", "refs", "logs", "lfs"})
-"""Folders of git that start no program."""
+"""Folders of git whose content starts no program."""
 _DeviceAndInode = tuple[int, int]
 _NamesByInode = dict[_DeviceAndInode, tuple[str, ...]]
 
@@ -36,7 +36,7 @@ class ProtectedNames:
         secrets_below: Callable[[str], Iterable[str]],
         is_protected: Callable[[str], bool],
     ) -> None:
-        """`own`: bayou's folders. `is_protected` judges a path by its name."""
+        """Prepares the search. `own` are bayou's folders. `is_protected` judges a path by its name."""
         self._home = home
         self._own_folder = own
         self._secrets_below = secrets_below

@@ -42,26 +42,26 @@ PlaceAccess = Literal["write", "read"]
 
 
 class SandboxGrant(msgspec.Struct, frozen=True, kw_only=True):
-    """What a tool call was allowed to do in its sandbox, or outside of it."""
+    """The permissions that a tool call was given for its sandbox, or to run outside of it."""
 
     kind: BoxKind | Literal["outside"] = "work"
     command: str = ""
-    """The command line, for questions about hosts."""
+    """The command line of the call, for questions about hosts."""
     uses_network: bool = False
-    """The call is an allowed network command, which sees its program's credentials."""
+    """Whether the call is an allowed network command, which sees its program's credentials."""
     hosts: frozenset[str] = frozenset()
-    """Each granted `host:port`."""
+    """The hosts that the call may reach, each as `host:port`."""
     writable: frozenset[str] = frozenset()
     """Additional places that the call may write."""
     shown_paths: frozenset[str] = frozenset()
     bypasses_proxy: bool = False
-    """The program connects without a proxy, as `ssh` does, and gets this machine's network."""
+    """Whether the program connects without a proxy, as `ssh` does, and so gets this machine's network."""
     is_repack_only: bool = False
-    """The call only runs git to repack objects and remove old packs."""
+    """Whether the call only runs git to repack objects and remove old packs."""
     programs: frozenset[str] = frozenset()
-    """The programs it runs, where all words are known."""
+    """The programs that the call runs, if all words of its command are known."""
     server: str = ""
-    """The MCP server that runs in it, which has caches of its own."""
+    """The name of the MCP server that runs in the sandbox, which has separate caches; empty for others."""
 
 
 class SandboxBuilder:
@@ -78,9 +78,9 @@ class SandboxBuilder:
         sessions: Path | None = None,
         allowed_places: Callable[[PlaceAccess], tuple[str, ...]] = lambda verb: (),
     ) -> None:
-        """`own`: bayou's folder of settings and credentials. `sessions`: the folder of all sessions, if it is
-        elsewhere. `allowed_places` returns the places outside the workspace that rules let commands write, or the
-        secrets they may read."""
+        """Prepares the builder. `own` is bayou's folder of settings and credentials. `sessions` is the folder of
+        all sessions, if it is elsewhere. `allowed_places` returns the places outside the workspace that rules let
+        commands write, or the secrets that they may read."""
         self._allowed_places = allowed_places
         self._options = options
         self._workspace = workspace
@@ -90,16 +90,16 @@ class SandboxBuilder:
         self._own_folder = real_path(own)
         self._sessions = real_path(sessions or own)
         self._temporary: dict[BoxKind | Literal["server"], str] = {}
-        """The folders for temporary files, by kind of sandbox; that of servers has only caches."""
+        """The folders for temporary files, by kind of sandbox; the sandbox of servers has only caches there."""
         self._caches = ProjectCaches(self._home, os.environ)
         self._reserved_names = ReservedNames()
         self._link_finder = HardLinkFinder()
         self._moved_files = MovedFiles()
         self._secrets: dict[str, tuple[str, ...]] = {}
-        """The secret files hidden from commands, by the folder in which work began."""
+        """The secret files that are hidden from commands, by the folder in which work began."""
         self._resolved_roots: dict[str, str] = {}
-        """Folders of work with their links resolved at the start, so that a link made later by a command leads
-        nowhere else."""
+        """The session's folders with their links resolved at the start, so that a link that a command makes later
+        leads nowhere else."""
 
     def close(self) -> None:
         for folder in self._temporary.values():
@@ -321,7 +321,7 @@ class SandboxBuilder:
             last_resort_folder()
 
     def _user_caches(self, roots: tuple[str, ...], excluded: tuple[str, ...]) -> tuple[str, ...]:
-        """Returns the user's caches in the folders of work, as where that is the home."""
+        """Returns the user's caches that are inside the session's folders, as when the home is the workspace."""
         return tuple(
             path
             for path in _paths_outside(self._caches.existing_user_caches(), excluded)

@@ -79,8 +79,8 @@ class Sandboxes:
         hosts: NetworkHosts | None = None,
         allowed_places: Callable[[PlaceAccess], tuple[str, ...]] = lambda verb: (),
     ) -> None:
-        """`mode` returns the permission mode. `own`: bayou's folder of settings and credentials. `sessions`: the
-        folder of all sessions, if it is elsewhere."""
+        """Prepares the sandboxes. `mode` returns the permission mode. `own` is bayou's folder of settings and
+        credentials. `sessions` is the folder of all sessions, if it is elsewhere."""
         self._mode = mode
         self.hosts = hosts
         self._proxy: HostProxy | None = None
@@ -97,7 +97,7 @@ class Sandboxes:
         )
         self._grant_by_call: dict[str, SandboxGrant] = {}
         self._granted_places: set[str] = set()
-        """The places that the user allowed for single tool calls."""
+        """The places that the user allowed for single tool calls, by call."""
         self._cached_file_box: (
             tuple[float, tuple[str, tuple[str, ...], Settings, tuple[str, ...]], Box] | None
         ) = None
@@ -114,7 +114,8 @@ class Sandboxes:
 
     @property
     def can_sandbox_commands(self) -> bool:
-        """Whether commands can run in a sandbox here, and the settings do not switch it off."""
+        """Whether commands can run in a sandbox here, which the system must support and the settings must not
+        switch off."""
         return self._workspace.has_local_processes and is_sandbox_usable(
             self._options.effective_settings.settings, self.system_abilities
         )
@@ -133,8 +134,8 @@ class Sandboxes:
 
     @property
     def missing_sandbox_warning(self) -> str:
-        """The warning in the status line that commands have no sandbox; empty in mode `full`, which implies it,
-        and before the system was probed."""
+        """The warning in the status line that commands have no sandbox; empty in mode `full`, which means that
+        anyway, and before the system was probed."""
         if self._mode() == "full" or not self._is_probed:
             return ""
         if not self.are_in_force:
@@ -143,8 +144,8 @@ class Sandboxes:
         return "" if self.system_abilities.step.startswith("namespaces") else "Landlock only"
 
     def probe_system(self) -> None:
-        """Finds out which sandbox the system supports, in a child process that takes as long as a frame; for a
-        thread, after the first paint."""
+        """Determines which sandbox the system supports, in a child process that takes about as long as a frame;
+        call it in a thread, after the first paint."""
         if self._mode() != "full":
             _ = self.are_in_force
         self._is_probed = True
@@ -213,8 +214,8 @@ class Sandboxes:
         )
 
     async def box_for_call(self, call_id: str, *, lasts: bool = False) -> Box | None:
-        """Returns the sandbox for a process of a tool call; None: it runs outside. `lasts`: the process serves
-        later calls too. Raises `ToolError` where the sandbox is required and cannot be built."""
+        """Returns the sandbox for a process of a tool call; None: it runs outside. `lasts` means that the process
+        serves later calls too. Raises `ToolError` if the sandbox is required and cannot be built."""
         self._require_usable_sandbox()
         leave = self._grant_by_call.get(call_id)
         if leave is None:
@@ -272,8 +273,8 @@ class Sandboxes:
         return self._paths.check_request(request)
 
     async def box_for_program(self, *, in_every_mode: bool = False) -> Box | None:
-        """Returns the sandbox for a program that bayou runs on the workspace. `in_every_mode`: also where
-        commands of the model run outside."""
+        """Returns the sandbox for a program that bayou runs on the workspace. With `in_every_mode`, the program has
+        one even if commands of the model run outside."""
         self._require_usable_sandbox()
         if not (self.can_sandbox_commands if in_every_mode else self.are_in_force):
             return None
@@ -313,8 +314,8 @@ class Sandboxes:
                 warn(note)
 
     async def notes_between_calls(self) -> list[str]:
-        """Returns notes on files that appeared or changed beside the calls while a sandboxed process lasts, such as an
-        MCP server."""
+        """Returns notes on files that appeared or changed between tool calls while a sandboxed process lasts, such
+        as an MCP server."""
         guard = self._workspace.guard
         if not guard.is_watching:
             return []

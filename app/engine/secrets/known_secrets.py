@@ -30,9 +30,9 @@ _SECRET_PATH_PATTERN = late(
 )
 FileStamp = tuple[int, int, int]
 SecretsOfFile = tuple[tuple[KnownSecret, ...], tuple[KnownSecret, ...]]
-"""The secrets of a file, and assignments that are only recognised with their name."""
+"""The secrets of a file, and assignments that are only recognised together with their names."""
 ReadSecrets = Callable[[str, str], SecretsOfFile]
-"""Reads secrets from a file's path and text."""
+"""A function that reads secrets from a file's path and text."""
 
 
 class SecretSources(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,9 +55,10 @@ class KnownSecrets:
         self._named_values_by_file: dict[str, tuple[KnownSecret, ...]] = {}
         self._version_numbers = count(1)
         self.version = 0
-        """A number that changes whenever more secrets are known."""
+        """A number that changes whenever further secrets become known."""
         self._search_lock = threading.Lock()
-        """Callers wait while a file is being searched, because a secret in it would otherwise be sent unmasked."""
+        """A lock that makes callers wait while a file is being searched, because a secret in it would otherwise be
+        sent unmasked."""
 
     def known_values(self) -> Iterator[KnownSecret]:
         for known in tuple(self._values_by_file.values()):
@@ -70,7 +71,7 @@ class KnownSecrets:
 
     def search_files(self, cwd: Path | None, texts: Iterable[str] = ()) -> None:
         """Searches bayou's files, the files of the folder, and files named in `texts` for secrets. Without a
-        folder: the work is on another machine."""
+        folder, because the work is on another machine, searches bayou's files only."""
         if self._sources.agent_dir is not None:
             own: tuple[tuple[str, ReadSecrets], ...] = (
                 ("auth.json", _secrets_from_auth_file),
@@ -248,7 +249,7 @@ def _as_dict(value: Any) -> dict[str, Any]:
 
 
 def _literal_key(value: Any) -> str:
-    """Returns an API key that is written literally, not one that names a variable or a command."""
+    """Returns an API key that is written literally; empty for a value that names a variable or a command."""
     return value if isinstance(value, str) and not value.startswith(("$", "!")) else ""
 
 

@@ -36,7 +36,7 @@ class MaskedCalls:
     def __init__(self, masking: SessionMask) -> None:
         self._masking = masking
         self._secrets_by_mark: OrderedDict[str, dict[str, str]] = OrderedDict()
-        """The secrets behind the placeholders of a file, by its real path, when it was last read."""
+        """The secrets behind the placeholders of each file, by its real path, when it was last read."""
 
     @property
     def is_masking(self) -> bool:

@@ -53,7 +53,7 @@ class SessionMask:
         *,
         folder: Callable[[], Path | None] = lambda: None,
     ) -> None:
-        """`folder` returns the working folder, if it is on this machine."""
+        """Creates the mask. `folder` returns the working folder, if it is on this machine."""
         self._places = places
         self._folder = folder
         self._options = options
@@ -63,13 +63,14 @@ class SessionMask:
         self._cached_masks: dict[bool, tuple[object, Mask]] = {}
         self._found_secrets: OrderedDict[str, MaskedSecret] = OrderedDict()
         self._masked_sections: dict[str, tuple[Mask, str, str]] = {}
-        """The mask, the text and the masked text of each section by name; every request asks for all sections."""
+        """The mask, the text and the masked text of each prompt section by name, cached because every request needs
+        all sections."""
         self._has_searched_files = False
 
     # Masking
 
     def mask(self) -> Mask | None:
-        """Returns the current mask for texts; None where masking is off."""
+        """Returns the current mask for texts; None if masking is off."""
         return self._cached_mask(as_bytes=False)
 
     def search_files(self, *texts: str) -> None:
@@ -80,7 +81,7 @@ class SessionMask:
             self.mask()
 
     def mask_of_bytes(self) -> Mask | None:
-        """Returns the current mask for output in bytes; None where masking is off."""
+        """Returns the current mask for output in bytes; None if masking is off."""
         return self._cached_mask(as_bytes=True)
 
     def _cached_mask(self, *, as_bytes: bool) -> Mask | None:
@@ -224,7 +225,7 @@ def _message_texts(message: UserMessage | CustomMessage | BashExecutionMessage) 
 
 
 def _load_or_create_key(agent_dir: Path | None) -> bytes:
-    """Returns the installation's key for placeholders, created when first needed; temporary where it cannot be
+    """Returns the installation's key for placeholders, created when first needed; a temporary key if it cannot be
     stored."""
     made = os.urandom(_KEY_BYTES)
     if agent_dir is None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tools.edits.proposed_files import ProposedFile
 
 MAX_PREVIEW_BYTES = 2_000_000
-"""Maximum size of a file in a preview."""
+"""The maximum size of a file in a preview, in bytes."""
 
 
 class CallPreview:
@@ -42,7 +42,7 @@ class CallPreview:
     async def preview_call(
         self, name: str, arguments: Mapping[str, Any], *, is_for_person: bool = False
     ) -> ToolResult | None:
-        """Returns the diffs of a waiting tool call as details of a result; None where the arguments say
+        """Returns the diffs of a waiting tool call as details of a result; None if the arguments already show
         everything."""
         tool = self._toolbox.callable_tools().get(name)
         if tool is None or tool.preview is None:

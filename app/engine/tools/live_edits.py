@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _MIN_CHECK_INTERVAL: Final = 0.15
 _MIN_PAUSE_FACTOR: Final = 5
-"""After a check that took t, the next one waits at least this many t."""
+"""The minimum pause after a check, as a multiple of the time that the check took."""
 _STOPPED_EDIT_TEXT: Final = (
     "The call was stopped at this edit, before it was complete; later edits in the call were not applied."
 )
@@ -44,7 +44,7 @@ class _StreamingCall:
         self.id = id
         self.tool = tool
         self.pieces: list[str] = []
-        """Pieces of its arguments that were not read yet."""
+        """The pieces of the call's arguments that have not been read yet."""
         self.arguments = StreamedJson()
         self.is_complete = False
 
@@ -64,7 +64,7 @@ class _StoppedEdit(msgspec.Struct, frozen=True, kw_only=True):
 
     index: int
     call: ToolCall
-    """The call with the complete part of its arguments."""
+    """The call with the complete part of its arguments, up to the edit that cannot work."""
     result: ToolResult
 
 

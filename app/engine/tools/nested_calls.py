@@ -30,13 +30,14 @@ class _OuterCall:
     def __init__(self, pipeline: ToolPipeline) -> None:
         self.pipeline = pipeline
         self.prepare_lock = asyncio.Lock()
-        """Held while a nested call is prepared, so that nested calls begin in the order they were made."""
+        """A lock that is held while a nested call is prepared, so that nested calls begin in the order in which
+        they were made."""
 
 
 class NestedCalls(msgspec.Struct, eq=False):
     toolbox: Toolbox
     model_choice: ModelChoice
-    """The model that reads the results."""
+    """The model that reads the results of the calls."""
     jobs: JobTable
     hooks: Hooks
     gate: Gate

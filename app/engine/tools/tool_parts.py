@@ -11,7 +11,8 @@ from app.engine.tools.nested_calls import NestedCalls
 
 
 class ToolParts:
-    """Nested calls, previews of calls, checks of edits while they arrive, and masks of secrets."""
+    """The session's parts for tool calls: nested calls, previews of calls, checks of edits while they arrive, and
+    masks of secrets."""
 
     def __init__(
         self, core: SessionCore, jobs: JobTable, permits: PermissionGate, masking: SessionMask

@@ -36,11 +36,12 @@ class NavigationResult(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of going to another point of the session tree."""
 
     prompt_text: str | None = None
-    """The text of the chosen prompt, for the editor: going to a prompt means going before it."""
+    """The text of the chosen prompt, for the editor, because going to a prompt means going before it; empty for
+    other entries."""
     summary: BranchSummaryEntry | None = None
-    """The summary of the branch that was left."""
+    """The summary of the branch that was left; None without one."""
     files: RestoredData | None = None
-    """The restored files."""
+    """The result of restoring files; None if none were restored."""
 
 
 class SessionNavigation(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,9 +58,9 @@ class SessionNavigation(msgspec.Struct, frozen=True, kw_only=True):
     servers: McpServers
     preconditions: Preconditions
     stop_operations: Callable[[], Awaitable[None]]
-    """Stops the running operations, and returns when they have ended."""
+    """A function that stops the running operations, and returns when they have ended."""
     enter_folder: Callable[[Path], Awaitable[None]]
-    """Makes a folder the session's working folder."""
+    """A function that makes a folder the session's working folder."""
 
     # Within the tree
 
@@ -123,7 +124,7 @@ class SessionNavigation(msgspec.Struct, frozen=True, kw_only=True):
         await self.open_session(log, "new")
 
     async def switch_to(self, name: str) -> None:
-        """Continues with the session file of this name, or with a new session in it."""
+        """Continues with the session file of this path, or with a new session in it."""
         if self.session_paths.is_file_of(self.core.conversation.log, name):  # the session is open already
             await self.stop_operations()
             return
@@ -155,7 +156,7 @@ class SessionNavigation(msgspec.Struct, frozen=True, kw_only=True):
         return True
 
     async def open_session(self, log: SessionLog, reason: SwitchReason, *, stays: bool = False) -> None:
-        """Opens a session in its own folder, or in the current folder if the user asked for it (`stays`)."""
+        """Opens a session in its own folder, or, with `stays`, in the current folder because the user asked for it."""
         self.preconditions.require_idle("Switching sessions")
         is_elsewhere = reason in ("new", "resume", "fork")
         if is_elsewhere and not await self.core.hooks.may_leave_session(reason, log.path):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _UNMASKED_FIELDS = frozenset(
     ("id", "parentId", "timestamp", "data", "textSignature", "thinkingSignature", "thoughtSignature")
 )
-"""Fields without text: pictures, and data of providers and of the tree."""
+"""The fields without readable text, which are not masked: pictures, and data of providers and of the tree."""
 
 
 def make_entry_masker(masking: SessionMask, folder: Path) -> "TransformEntry":
@@ -40,9 +40,9 @@ def export_session(
     draw: "DrawCard | None" = None,
     folder: Path | None = None,
 ) -> Path:
-    """Exports a session and returns the path of the written file. `change`: transforms each entry, masking its
-    secrets. `draw`: draws tool calls; by default the built-in tools do. Without a target it writes an HTML
-    page in `folder`. Raises `OSError`."""
+    """Exports a session and returns the path of the written file. `change` transforms each entry, to mask its
+    secrets. `draw` draws tool calls; by default the built-in tools do. Without a target, writes an HTML page in
+    `folder`. Raises `OSError`."""
     if target is None:
         stem = log.path.stem if log.path else log.session_id
         target = (folder or Path.cwd()) / f"bayou-session-{stem}.html"

@@ -107,8 +107,8 @@ async def get_entries(session: Session, since: str | None = None) -> response_da
 
 @session_command("The entries as a tree", data=response_data.Tree)
 async def get_tree(session: Session) -> dict[str, Any]:
-    """Returns the session's entries as a tree. Written as text without recursion, since a session's tree is as
-    deep as the session is long."""
+    """Returns the session's entries as a tree, built without recursion, because a session's tree is as deep as the
+    session is long."""
     log = session.log
     stamps = {entry.target_id: entry.timestamp for entry in log.entries if isinstance(entry, LabelEntry)}
     below: dict[str | None, list[Entry]] = {}
@@ -152,7 +152,7 @@ async def navigate_tree(
     label: str | None = None,
     restore_files: bool = False,
 ) -> response_data.Navigated:
-    """Goes to an entry of the session tree. `entry_id` None: goes before everything."""
+    """Goes to an entry of the session tree; without `entry_id`, goes before all entries."""
     require_entry_exists(session, entry_id)
     wish = _navigation_options(summarize, custom_instructions, replace_instructions, label)
     wish = msgspec.structs.replace(wish, should_restore_files=restore_files)
@@ -170,7 +170,7 @@ async def merge_branch(
     replace_instructions: bool = False,
     label: str | None = None,
 ) -> response_data.Navigated:
-    """Adds a summary of another branch to the current one. `entry_id`: the end of the other branch."""
+    """Adds a summary of another branch, which ends at `entry_id`, to the current one."""
     require_entry_exists(session, entry_id)
     wish = _navigation_options(True, custom_instructions, replace_instructions, label)
     with _catch_stopped_navigation():
@@ -181,8 +181,8 @@ async def merge_branch(
 def _navigation_options(
     summarise: bool, instructions: str | None, replaces: bool, label: str | None
 ) -> NavigationOptions:
-    """Builds the options of a navigation. `replaces`: the instructions replace bayou's own instead of extending
-    them."""
+    """Builds the options of a navigation. With `replaces`, the instructions replace bayou's own instead of
+    extending them."""
     return NavigationOptions(
         should_summarise=summarise, instructions=instructions, replaces_instructions=replaces, label=label
     )
@@ -197,7 +197,7 @@ async def undo_compaction(session: Session) -> response_data.Navigated:
 
 @contextmanager
 def _catch_stopped_navigation() -> Generator[None]:
-    """Treats a navigation that an extension stopped as no error; the rest of the `with` block is skipped then."""
+    """Ends the `with` block without an error if an extension stopped the navigation in it."""
     try:
         yield
     except (NavigationStopped, SummaryCancelled):

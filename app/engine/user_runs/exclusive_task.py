@@ -13,7 +13,7 @@ class ExclusiveTask(Generic[TaskResult]):
     """Runs one operation at a time in a separate task, so that stopping it does not cancel the caller."""
 
     def __init__(self, busy: str) -> None:
-        """`busy`: the error text for a second operation."""
+        """Creates it idle. `busy` is the error text for a second operation."""
         self._busy_text = busy
         self._task: asyncio.Task[TaskResult] | None = None
 
@@ -26,8 +26,8 @@ class ExclusiveTask(Generic[TaskResult]):
             self._task.cancel()
 
     async def run(self, begin: Callable[[], Coroutine[Any, Any, TaskResult]]) -> TaskResult | None:
-        """Runs the operation; returns None if it was stopped before it began. Raises `SessionBusy` while another
-        runs."""
+        """Runs the operation in a task; returns None if it was stopped before it began. Raises `SessionBusy` while
+        another runs."""
         if self.is_running:
             raise SessionBusy(self._busy_text)
         task = self._task = asyncio.create_task(begin())

@@ -18,7 +18,7 @@ class ShellSnapshotSource:
         return self._workspace.shell_settings().user_shell is not None and self._workspace.has_local_processes
 
     def current_snapshot(self) -> ShellSnapshot | None:
-        """Returns the shell snapshot; None: it was not needed yet, or is off."""
+        """Returns the shell snapshot; None if it was not needed yet, or is off."""
         own = self._workspace.shell_settings().user_shell
         return own.last_snapshot if own is not None else None
 

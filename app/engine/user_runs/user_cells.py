@@ -52,7 +52,7 @@ class UserCells(msgspec.Struct, eq=False):
     masking: SessionMask
     nested_calls: NestedCalls
     user_shell: UserShell
-    """Keeps messages until the current turn has ended."""
+    """The part that holds messages until the current turn has ended."""
     event_bus: EventBus
     running_task: ExclusiveTask[ToolResult] = msgspec.field(
         default_factory=partial(ExclusiveTask[ToolResult], "A cell is already running.")
@@ -89,7 +89,7 @@ class UserCells(msgspec.Struct, eq=False):
         self.running_task.abort()
 
     async def kernel_info(self) -> "KernelInfo | None":
-        """Returns the Python kernel's state; None: no kernel was needed yet."""
+        """Returns the Python kernel's state; None if no kernel was needed yet."""
         return await self.workspace.kernel().kernel_info() if self.workspace.has_kernel else None
 
     async def restart_kernel(self) -> bool:
@@ -103,7 +103,7 @@ class UserCells(msgspec.Struct, eq=False):
         return await self.workspace.kernel().completions_of(text) if self.workspace.has_kernel else ()
 
     async def run_notebook(self, path: Path, wanted: str = "") -> tuple[UserCell, ...]:
-        """Runs the code cells of a notebook until one fails. `wanted`: `3`, `2-5`, `4-`."""
+        """Runs the code cells of a notebook until one fails. `wanted` selects cells by number: `3`, `2-5`, `4-`."""
         from tools.kernel.notebook_cells import read_code_cells  # noqa: PLC0415  (only for notebooks)
 
         try:

@@ -19,7 +19,7 @@ from tools.workspace import Workspace
 
 
 class CommandBlocked(RequestRefused):
-    """An extension blocked a shell command or Python cell of the user."""
+    """Raised if an extension blocked a shell command or Python cell of the user."""
 
 
 class UserShell(msgspec.Struct, eq=False):
@@ -31,7 +31,7 @@ class UserShell(msgspec.Struct, eq=False):
     masking: SessionMask
     event_bus: EventBus
     is_turn_running: Callable[[], bool]
-    """Whether a turn is running; the user's commands are recorded after it."""
+    """A function that returns whether a turn is running; the user's commands are recorded after it."""
     _held_messages: list[BashExecutionMessage | CustomMessage] = msgspec.field(
         default_factory=list[BashExecutionMessage | CustomMessage]
     )
@@ -64,7 +64,7 @@ class UserShell(msgspec.Struct, eq=False):
         self._held_messages.append(message)
 
     async def record_after_turn(self) -> None:
-        """Records the results of finished commands, unless a turn is running: its end does it."""
+        """Records the results of finished commands, unless a turn is running; then they are recorded at its end."""
         if not self.is_turn_running():
             await self.record_held_messages()
 

@@ -117,7 +117,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     goal_check: tuple[str, ...] = ()
     extension_flags: dict[str, str | bool] = {}
     value_positions: dict[str, int] = {}
-    """For each flag of an extension, the index of the word behind it, which may be its value."""
+    """The index of the word behind each flag of an extension, which may be the flag's value."""
 
     def value_after_flag(self, flag: str) -> str | None:
         at = self.value_positions.get(flag)

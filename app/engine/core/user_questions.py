@@ -53,7 +53,8 @@ ClientApprovalPolicy = Literal["unknown", "ask", "deny"]
 
 
 class SharedPermissions:
-    """What the permission gates of a session and of its helpers share."""
+    """The state that the permission gates of a session and of its helpers share: the client's policy, and an event
+    for changes of mode and rules."""
 
     def __init__(self) -> None:
         self.client_policy: ClientApprovalPolicy = "unknown"

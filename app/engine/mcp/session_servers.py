@@ -53,7 +53,7 @@ class AddedServer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerSources(msgspec.Struct, frozen=True, kw_only=True):
-    """Where MCP servers are configured, and what they receive."""
+    """The sources of a session's MCP servers: configuration files, chosen tools, environment, transport and proxy."""
 
     paths: Paths
     config_files: Callable[[], Sequence[Path]]

@@ -1680,7 +1680,7 @@ class CellResult(TypedDict):
     id: str
     """The id that the cell's `tool_execution` events carry."""
     output: str
-    """The output as the model reads it; pictures are in the message or entry that records the cell."""
+    """The cell's output as the model reads it; pictures are in the message or entry that records the cell."""
     pictures: int
     isError: bool
     details: Any
@@ -1690,22 +1690,23 @@ class KernelName(TypedDict):
     name: str
     type: str
     value: str
-    """The value, or its size where that says more; empty where it cannot be told without running code."""
+    """The value of the name as text, or its size if that says more; empty if the value cannot be shown without
+    running code."""
 
 
 class Kernel(TypedDict):
     state: Literal["none", "idle", "busy"]
     interpreter: NotRequired[str]
     found: NotRequired[str]
-    """How the interpreter was found: `.venv`, `eval.python`, `python3`."""
+    """The source that names the kernel's interpreter: `.venv`, `eval.python`, `python3`."""
     version: NotRequired[str]
     pid: NotRequired[int]
     memory: NotRequired[int]
-    """Memory in bytes."""
+    """The memory that the kernel uses, in bytes."""
     cells: int
-    """Number of cells that the kernel has run."""
+    """The number of cells that the kernel has run."""
     names: list[KernelName]
-    """The defined names; empty while a cell runs."""
+    """The names defined in the kernel; empty while a cell runs."""
 
 
 class State(TypedDict):
@@ -1724,7 +1725,7 @@ class State(TypedDict):
     messageCount: int
     pendingMessageCount: int
     planMode: bool
-    """Nothing changes until a plan is accepted."""
+    """Whether plan mode is on, in which nothing changes until the user accepts a plan."""
     addedFolders: list[str]
     """The folders that the session works in besides its own."""
     todoPhases: list[TodoPhase]
@@ -1738,7 +1739,8 @@ class State(TypedDict):
 class PendingResolved(TypedDict):
     id: str
     done: bool
-    """False: the changes were to be applied, but a file had changed, and nothing was written."""
+    """Whether the staged changes were applied or discarded; False if a file had changed, so that nothing was
+    written."""
     text: str
 
 
@@ -1752,7 +1754,7 @@ class PermissionVerdict(TypedDict):
     toolCallId: str
     toolName: str
     letter: str
-    """`safe`, `contained` or `forbidden`."""
+    """The risk class of the call: `safe`, `contained` or `forbidden`."""
     why: str
     decision: str
     by: str
@@ -1761,12 +1763,12 @@ class PermissionVerdict(TypedDict):
 class Permissions(TypedDict):
     mode: Literal["read-only", "ask", "auto-edit", "full"]
     hasBox: bool
-    """Commands run in a sandbox that reaches only the workspace."""
+    """Whether commands run in a sandbox that lets them write only the workspace."""
     rules: list[PermissionRule]
     problems: list[str]
-    """Errors in rules that cannot be read."""
+    """The errors of permission rules that cannot be read."""
     verdicts: list[PermissionVerdict]
-    """The last twenty decisions."""
+    """The last twenty permission decisions."""
 
 
 class Sandbox(TypedDict):
@@ -1774,13 +1776,13 @@ class Sandbox(TypedDict):
     step: Literal["namespaces", "namespaces without landlock", "landlock", "seatbelt", "none"]
     """The strongest sandbox that this system supports."""
     why: str
-    """Why the system supports no stronger sandbox."""
+    """The reason why the system supports no stronger sandbox."""
     isInForce: bool
     """Whether the agent's next command runs in the sandbox."""
     network: str
     writable: list[str]
     guarded: list[str]
-    """Read-only paths within writable places."""
+    """The read-only paths inside the places that commands may write."""
     hidden: list[str]
 
 
@@ -1789,9 +1791,9 @@ class SecretMasked(TypedDict):
     """The placeholder that replaces the secret."""
     kind: str
     digest: str
-    """The last part of the placeholder."""
+    """The digest of the secret, which is the last part of its placeholder."""
     where: str
-    """The most recent source: a tool with its path, or the prompt."""
+    """The most recent source of the secret: a tool with its path, or the prompt."""
     count: int
 
 
@@ -1879,7 +1881,7 @@ class JobInfo(TypedDict):
     toolCallId: str
     isPinned: bool
     output: NotRequired[str]
-    """The end of the output; only in the answer about a single job."""
+    """The end of the job's output; only in the answer about a single job."""
 
 
 class HelperInfo(TypedDict):
@@ -1889,7 +1891,7 @@ class HelperInfo(TypedDict):
     state: Literal["waiting", "running", "done", "stopped"]
     model: str
     tool: str
-    """The tool that it is using; empty between tools."""
+    """The tool that the helper is using; empty between tools."""
     turns: int
     tokens: int
     cost: float
@@ -1898,7 +1900,7 @@ class HelperInfo(TypedDict):
     isIsolated: bool
     sessionFile: NotRequired[str]
     lines: NotRequired[list[str]]
-    """What it has done so far; only in the answer about a single helper."""
+    """Lines on what the helper has done so far; only in the answer about a single helper."""
     answer: NotRequired[str]
 
 
@@ -1907,17 +1909,17 @@ class RestoreRow(TypedDict):
 
     path: str
     state: Literal["ready", "conflict", "same", "unheld", "refused"]
-    """`conflict`: the file is not as the session left it, and stays unless chosen. `unheld`, `refused`: it
-    always stays."""
+    """The state of the file for the restore. `conflict`: it is not as the session left it, and stays unless the
+    user chooses otherwise. `unheld`, `refused`: it always stays."""
     deed: str
     why: NotRequired[str]
     by: NotRequired[str]
-    """What had changed the file: tools and commands."""
+    """The tools and commands that had changed the file."""
     added: int
     removed: int
     canMerge: bool
     choice: RestoreChoice
-    """What happens to the file by default."""
+    """The choice that applies to the file by default."""
     diff: NotRequired[str]
 
 
@@ -1948,32 +1950,33 @@ class RestoredFiles(TypedDict):
 class ChangedFile(TypedDict):
     path: str
     deed: str
-    """`new`, `removed`, `changed`, `mode 644 → 755`, `unknown`."""
+    """The kind of the change: `new`, `removed`, `changed`, `mode 644 → 755`, `unknown`."""
     added: int
     removed: int
     by: NotRequired[str]
     """The calls that changed the file."""
     why: NotRequired[str]
-    """A caveat: another program changed the file in between, or its content is not stored."""
+    """A remark on the file: another program changed it in between, or its content is not stored."""
 
 
 class ChangedHunk(TypedDict):
     """One hunk of a file's change, which is kept or taken back as a whole."""
 
     id: str
-    """The same as long as the change is the same, wherever its lines are."""
+    """The id of the hunk, which stays the same as long as the change is the same, wherever its lines are."""
     kind: Literal["lines", "file", "mode", "move"]
-    """`file`: all of a new, removed or binary file. `move`: the file's new name."""
+    """The kind of the hunk: `lines`; `file` for all of a new, removed or binary file; `mode`; `move` for the file's
+    new name."""
     state: Literal["open", "kept", "taken_back", "conflict"]
     why: NotRequired[str]
-    """Why it cannot be taken or put back."""
+    """The reason why the hunk cannot be taken back or put back."""
     first: int
-    """The first changed line; 0 if the hunk has no lines."""
+    """The number of the hunk's first changed line; 0 if the hunk has no lines."""
     last: int
     added: int
     removed: int
     note: NotRequired[str]
-    """What changed where no lines show it."""
+    """A description of a change that no lines show."""
     patch: NotRequired[str]
 
 
@@ -1982,7 +1985,7 @@ class ReviewedFileRow(TypedDict):
     deed: str
     movedFrom: NotRequired[str]
     folded: NotRequired[str]
-    """Why it needs no look: `lock file`, `generated`, `vendored`."""
+    """The reason why the file's hunks need no review: `lock file`, `generated`, `vendored`."""
     why: NotRequired[str]
     hunks: list[ChangedHunk]
 
@@ -1995,16 +1998,16 @@ class ReviewedChangesData(TypedDict):
 class FileDifferences(TypedDict):
     title: str
     note: NotRequired[str]
-    """The position among the prompts that changed files."""
+    """The position of this list among those of the prompts that changed files."""
     added: int
     removed: int
     files: list[ChangedFile]
     older: NotRequired[str]
-    """The previous prompt that changed files."""
+    """The id of the previous prompt that changed files."""
     newer: NotRequired[str]
-    """The next prompt that changed files."""
+    """The id of the next prompt that changed files."""
     patch: NotRequired[str]
-    """A patch of all files that git can apply."""
+    """The patch of all files, in a form that git can apply."""
     lacking: NotRequired[list[str]]
     """The files that are not completely in the patch, with the reason."""
 

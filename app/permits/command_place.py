@@ -80,7 +80,7 @@ class CommandPlace(msgspec.Struct, frozen=True, kw_only=True):
         return (root is None or home.startswith(f"{root.rstrip('/')}/")) and self.is_private_key_file(path)
 
     def root_containing(self, path: str) -> str | None:
-        """Returns the folder of `roots` that contains a path; None if none does."""
+        """Returns the session's or an added folder that contains a path; None if none does."""
         for root in (self.workspace, *self.added_folders):
             if path == root or path.startswith(root if root == "/" else f"{root}/"):
                 return root

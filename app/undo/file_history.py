@@ -257,7 +257,8 @@ def undo_target(leaf_id: str | None, path_to: EntriesToRoot, count: int) -> Rest
 
 
 def redo_target(path: Sequence[Entry]) -> RestoreTarget | None:
-    """Returns the point that undoes the last restore, which `undoes` names; None if files changed since."""
+    """Returns the point that undoes the last restore, which `undoes` names; None if there is no restore, or if
+    files changed since."""
     waiting: list[tuple[Entry, RestoredData]] = []
     for entry in path:
         restored = restored_of(entry)

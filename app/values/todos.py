@@ -19,7 +19,7 @@ class TodoItem(Wire, frozen=True, kw_only=True):
     status: TodoStatus = "pending"
     id: str = ""
     blocked: str | None = None
-    """The reason why the item cannot be worked on; empty if it can."""
+    """The reason why the item cannot be worked on; None if it can."""
 
     @property
     def is_open(self) -> bool:

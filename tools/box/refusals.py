@@ -118,8 +118,8 @@ def find_refusals(
 
 
 def hidden_files_named(text: str, box: Box) -> tuple[Refusal, ...]:
-    """Returns the hidden files that a command's output names, and for files outside the workspace their folder: a
-    program sees hidden files empty, without an error that the sandbox could be found by."""
+    """Returns the hidden files that a command's output names, because a program sees them empty, without an error
+    message; a file outside the workspace counts only if it is named with its folder."""
     inside = [path for path in box.hidden_files if covering_place(path, box.searched) is not None]
     outside = [path for path in box.hidden_files if path not in inside and "/." in path]
     places = [*inside, *outside]

@@ -122,8 +122,8 @@ def expand_git_path(value: str, home: Path) -> str:
 
 
 def read_small_text(file: Path, most: int) -> str | None:
-    """Returns the text of a regular file; None if it does not exist or is no regular file. Never blocks. Raises
-    `OSError` and `ValueError`."""
+    """Returns the text of a file; None if it does not exist. Never blocks. Raises `OSError`, and `ValueError` for a
+    file that is not regular or is too large."""
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):

@@ -121,7 +121,8 @@ class GitRepository(msgspec.Struct, frozen=True, kw_only=True):
         return _GITLINK_MODE in index.read_bytes()
 
     def tracked_among(self, paths: Iterable[str]) -> frozenset[str]:
-        """Returns those of these files that are in the repository's index; None where only git could tell."""
+        """Returns those of these files that are in the repository's index; none if the index cannot be read or is
+        too large."""
         index = self.git_folder / "index"
         try:
             if not exists(index) or index.stat().st_size > _MAX_INDEX_BYTES:

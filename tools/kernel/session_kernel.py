@@ -72,7 +72,7 @@ class SessionKernel:
         self.busy_with = ""
         """The title of the running cell; empty while the kernel is idle."""
         self.job_id: str | None = None
-        """The id of the background job as which the kernel's cell is running; empty if it is none."""
+        """The id of the background job as which the kernel's cell is running; None if it is none."""
         self._kernel: KernelProcess | None = None
         self._interpreter: KernelInterpreter | None = None
         self._box: Box | None = None

@@ -16,7 +16,7 @@ _FILE_MENTION_PATTERN = re.compile(r"(?:^|\s)@[\w./\"-]")
 
 
 def find_likely_places(workspace: Workspace, prompt: str) -> str | None:
-    """Returns the text on likely places that is added to the first question; empty without a confident ranking. The
+    """Returns the text on likely places that is added to the first question; None without a confident ranking. The
     first call starts the index. The caller decides whether the text is wanted."""
     question = parse_question(prompt)
     if len(set(question.word_parts.values())) < _MIN_QUESTION_WORDS or _FILE_MENTION_PATTERN.search(prompt):

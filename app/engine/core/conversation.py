@@ -306,7 +306,8 @@ class Conversation:
 
     @property
     def last_answer_text(self) -> str | None:
-        """Returns the text of the last answer, ignoring those that failed or were stopped before any text."""
+        """Returns the text of the last answer, ignoring those that failed or were stopped before any text; None if
+        there is none."""
         for message in reversed(self.messages):
             if isinstance(message, AssistantMessage) and (
                 message.text or message.stop_reason not in ("error", "aborted")

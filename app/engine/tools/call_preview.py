@@ -42,8 +42,8 @@ class CallPreview:
     async def preview_call(
         self, name: str, arguments: Mapping[str, Any], *, is_for_person: bool = False
     ) -> ToolResult | None:
-        """Returns the diffs of a waiting tool call as details of a result; None if the arguments already show
-        everything."""
+        """Returns the diffs of a waiting tool call as details of a result; None if the tool has no preview, or if
+        the arguments already show everything."""
         tool = self._toolbox.callable_tools().get(name)
         if tool is None or tool.preview is None:
             return None

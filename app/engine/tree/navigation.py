@@ -36,7 +36,7 @@ class NavigationResult(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of going to another point of the session tree."""
 
     prompt_text: str | None = None
-    """The text of the chosen prompt, for the editor, because going to a prompt means going before it; empty for
+    """The text of the chosen prompt, for the editor, because going to a prompt means going before it; None for
     other entries."""
     summary: BranchSummaryEntry | None = None
     """The summary of the branch that was left; None without one."""

@@ -242,7 +242,8 @@ def _add_table_columns(state: _SqlOutline, draft: FoundSymbol, end: int) -> None
 
 
 def _parse_table_column(part: bytes) -> tuple[str, str, int]:
-    """Parses a column of an SQL table: returns its name, type and the position of the name; None for a constraint."""
+    """Parses a column of an SQL table: returns its name, its type and the position of the name; empty texts for a
+    constraint."""
     column = _COLUMN_PATTERN.match(part)
     if column is None or _NOT_A_COLUMN_PATTERN.match(column[1]):
         return "", "", 0

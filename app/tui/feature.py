@@ -64,6 +64,8 @@ class FeatureServices(msgspec.Struct, frozen=True, kw_only=True):
     show_message: ShowMessage
     copy: CopyText
     notify_waiting: NotifyWaiting
+    tells_alt: Callable[[], bool]
+    """Returns whether the terminal tells Alt from an Escape before a key."""
     tasks: Tasks
     action_table: ActionTable
     user_keys: UserKeys

@@ -55,6 +55,7 @@ def make_feature_services(app: "BayouApp") -> FeatureServices:
         show_message=app.presenter.add_note,
         copy=app.terminal.clipboard.copy,
         notify_waiting=await_answer,
+        tells_alt=app.terminal.tells_alt,
         tasks=app.tasks,
         action_table=app.action_table,
         user_keys=app.prompt.user_keys,

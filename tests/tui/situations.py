@@ -323,7 +323,7 @@ def wants_trust(folder: Path) -> None:
 def stages_a_change(stage: Stage) -> None:
     (stage.folder / "a.py").write_text("old(1)\n")
     rewrite = tool_call_body("ast_edit", rewrites=[{"pattern": "old($A)", "replacement": "new($A)"}])
-    stage.go(rewrite, until="alt+a applies")
+    stage.go(rewrite, until="Apply the changes staged")
     stage.shown.until("All done.")
 
 
@@ -465,7 +465,7 @@ SITUATIONS: dict[str, Situation] = {
         prepare=has_server(FAULTY, "form"),
         to_page=escape("Name of the boat"),
     ),
-    "a question waits": Situation(begin=runs("touch ../outside", until="alt+a"), permissions="ask"),
+    "a question waits": Situation(begin=runs("touch ../outside", until="Run this command?"), permissions="ask"),
     "an extension asks": Situation(
         begin=runs("true", until="Which way out?"),
         prepare=has_extension(ASKING),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.terminals import terminal
-from tests.tui.test_stop_then_letter import ASKS, asked, rest
+from tests.tui.test_stop_then_letter import ASKS, KITTY, asked, rest
 from widgets.status.input_guard import MIN_QUIET_SECONDS, MIN_VISIBLE_SECONDS, TYPING_PAUSE_SECONDS
 
 
@@ -117,3 +117,26 @@ def test_lines_of_a_paste_that_the_terminal_does_not_mark_let_nothing_run(tmp_pa
         shown.press(lines)
         rest(shown, MIN_QUIET_SECONDS + 0.4)
         assert not made.exists() and "Run this command?" in shown.screen
+
+
+def test_the_card_names_alt_keys_only_where_the_terminal_tells_them(tmp_path: Path) -> None:
+    with terminal(tmp_path, *ASKS) as shown:
+        asked(shown, tmp_path)
+        shown.until("Yes, once         y ")
+        assert "alt+" not in shown.screen
+    with terminal(tmp_path, *ASKS, keyboard=KITTY) as shown:
+        asked(shown, tmp_path)
+        shown.until("Yes, once         y  alt+a")
+
+
+def test_plain_keys_answer_again_after_an_alt_key_for_something_else(tmp_path: Path) -> None:
+    with terminal(tmp_path, *ASKS) as shown:
+        made = asked(shown, tmp_path)
+        shown.press("\x1bi")
+        shown.until("keys are text now")
+        shown.press("y")
+        shown.until("› y")
+        shown.press("\x7f")
+        shown.until("enter choose")
+        shown.press("y")
+        shown.until(made.exists)

@@ -28,7 +28,7 @@ def rest(shown: Terminal, seconds: float) -> None:
 def asked(shown: Terminal, folder: Path) -> Path:
     shown.until("Ask anything")
     shown.press("run touch afloat\r")
-    shown.until("alt+a")
+    shown.until("Run this command?")
     rest(shown, MIN_VISIBLE_SECONDS + MIN_QUIET_SECONDS + 0.3)
     return folder / "afloat"
 
@@ -43,7 +43,7 @@ def test_escape_and_a_letter_let_nothing_run_and_more_letters_stop_it(tmp_path: 
         rest(shown, MIN_QUIET_SECONDS + 0.3)
         assert not made.exists()
         shown.press("ctually")
-        shown.until(lambda: "alt+a" not in shown.screen and "again" not in shown.screen)
+        shown.until(lambda: "Run this command?" not in shown.screen)
         shown.until("ctually")
         assert not made.exists()
 
@@ -66,8 +66,8 @@ def test_escape_and_one_letter_alone_stop_it_when_no_second_press_comes(tmp_path
     with terminal(tmp_path, *ASKS) as shown:
         made = asked(shown, tmp_path)
         shown.press("\x1b" + letter)
-        shown.until("same key again to confirm")
-        shown.until(lambda: "alt+a" not in shown.screen and "again" not in shown.screen)
+        shown.until("again or the run stops")
+        shown.until(lambda: "Run this command?" not in shown.screen)
         rest(shown, 0.3)
         assert not made.exists() and "Run this command?" not in shown.screen
 
@@ -77,7 +77,7 @@ def test_escape_and_an_m_take_no_looser_mode_while_a_question_stands(tmp_path: P
     with terminal(tmp_path, *ASKS) as shown:
         made = asked(shown, tmp_path)
         shown.press("\x1bm")
-        shown.until("same key again to confirm")
+        shown.until("again or the run stops")
         shown.until(lambda: "Run this command?" not in shown.screen)
         assert not made.exists() and "auto-edit" not in shown.screen
 
@@ -86,7 +86,7 @@ def test_switching_the_mode_twice_during_a_question_runs_the_call(tmp_path: Path
     with terminal(tmp_path, *ASKS) as shown:
         made = asked(shown, tmp_path)
         shown.press("\x1bm")
-        shown.until("same key again to confirm")
+        shown.until("again or the run stops")
         rest(shown, MIN_QUIET_SECONDS + 0.2)
         shown.press("\x1bm")
         shown.until(made.exists)
@@ -129,9 +129,9 @@ def test_a_chord_before_the_question_listens_is_a_stop_too(tmp_path: Path) -> No
     with terminal(tmp_path, *ASKS) as shown:
         shown.until("Ask anything")
         shown.press("run touch afloat\r")
-        shown.until("alt+a")
+        shown.until("Run this command?")
         shown.press("\x1ba")
-        shown.until("same key again to confirm")
+        shown.until("again or the run stops")
         shown.until(lambda: "Run this command?" not in shown.screen)
         assert not (tmp_path / "afloat").exists()
 
@@ -140,7 +140,7 @@ def test_focusing_the_question_does_not_stop_the_run(tmp_path: Path) -> None:
     with terminal(tmp_path, *ASKS) as shown:
         made = asked(shown, tmp_path)
         shown.press("\x1ba")
-        shown.until("same key again to confirm")
+        shown.until("again or the run stops")
         rest(shown, MIN_QUIET_SECONDS + 0.2)
         shown.press("\x1b[19~")
         shown.until("esc back")
@@ -208,7 +208,7 @@ def test_the_chord_once_more_lets_it_run_where_alt_is_an_escape_in_front(tmp_pat
     with terminal(tmp_path, *ASKS) as shown:
         made = asked(shown, tmp_path)
         shown.press("\x1ba")
-        shown.until("same key again")
+        shown.until("alt+a again or the run stops")
         rest(shown, MIN_QUIET_SECONDS + 0.2)
         assert not made.exists()
         shown.press("\x1ba")
@@ -227,5 +227,5 @@ def test_a_leading_escape_is_ambiguous_in_every_terminal(tmp_path: Path) -> None
     with terminal(tmp_path, *ASKS, keyboard=KITTY) as shown:
         made = asked(shown, tmp_path)
         shown.press("\x1ba")
-        shown.until("same key again")
+        shown.until("alt+a again or the run stops")
         assert not made.exists()

@@ -119,7 +119,7 @@ def test_a_question_is_notified_again_after_losing_focus(tmp_path: Path) -> None
     with terminal(tmp_path, "--permissions", "ask") as shown:
         shown.until(PAGE)
         shown.press("run touch afloat\r")
-        shown.until("alt+a")
+        shown.until("Run this command?")
         assert b"\x1b]9;bayou" not in shown.sent, "one looks at it"
         shown.press(AWAY)
         shown.until(lambda: b"\x1b]9;bayou" in shown.sent)

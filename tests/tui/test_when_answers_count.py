@@ -77,6 +77,21 @@ async def test_escape_from_the_word_of_a_dangerous_command_goes_back_to_its_answ
         assert "user denied it" in result(app)
 
 
+async def test_every_letter_is_a_part_of_the_word_and_another_word_is_asked_for_again(tmp_path: Path) -> None:
+    app = asking_app(tmp_path, call("bash", command="git stash clear"), say("ok"), mode="full")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await asked(app, pilot)
+        wait(app)
+        await pilot.press("y")
+        await app.settling_until(pilot, lambda: "type clear:" in app.screen_text)
+        await pilot.press(*"node", "enter")
+        await app.settling_until(pilot, lambda: 'not "node": enter after "clear"' in app.screen_text)
+        assert app.editor.text == "" and app.approval_bar.has_focus and app.settled_count == 0
+        await pilot.press(*"clear", "enter")
+        await wait_for_runs(app, pilot)
+        assert "user denied it" not in result(app)
+
+
 async def test_a_low_terminal_shows_the_old_and_the_new_line_and_every_answer(tmp_path: Path) -> None:
     app = asking_app(tmp_path, call("write", path="a.txt", content="one\nthree\nfour\n"), say("ok"))
     (tmp_path / "project" / "a.txt").write_text("one\ntwo\nfour\n")

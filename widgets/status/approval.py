@@ -45,7 +45,7 @@ from widgets.status.approval_rows import (
     StyledRow,
     approval_card_rows,
 )
-from widgets.status.input_guard import InputGuard
+from widgets.status.input_guard import TYPING_PAUSE_SECONDS, InputGuard
 from widgets.terminal.terminal_driver import AmbiguousAltKey
 from widgets.transcript.painting.style_lookup import COMPONENT_NAMES, CurrentStyles
 
@@ -103,6 +103,8 @@ class ApprovalBar(Widget, can_focus=False):
         self._change: ProposedChange | None = None
         self._diff_styles = CurrentStyles(self)
         self._confirmation_text: str | None = None
+        self._rejected_word = ""
+        """The word that was sent for a dangerous command and is not its own."""
         self._lists_rules = False
         self._opened_by = ""
         """The letter that opened the list of rules; it is text if more text follows."""
@@ -112,15 +114,17 @@ class ApprovalBar(Widget, can_focus=False):
         self._is_editor_blank = True
         self.asks_reason = False
         """Whether the editor takes the reason of a no, which Enter sends."""
-        self._is_left = False
-        """Whether Escape was pressed, or the focus left the card: plain keys are text until the card has the focus
-        again, because the person may have wanted to stop the run and goes on typing."""
+        self._text_until = -math.inf
+        """Until then plain keys are text, because the person may have wanted to stop the run and goes on typing: after
+        Escape, and when the focus left the card, until it has the focus again; after an Alt key that may be an Escape
+        and a letter, until no key was pressed for a while."""
+        self._shows_left = False
         self._held = HeldKey(self.set_timer)
         """A letter that counts as an answer unless another key follows at once."""
         self._too_early_until = -math.inf
         self._was_armed = False
         self._ambiguous = AmbiguousKeys()
-        self._shows_press_again = False
+        self._shown_awaited = ""
         self._check_timer: Timer | None = None
         """A timer that runs only while a question is open, so that an idle program does nothing."""
         self.shown_rows: list[StyledRow] = []
@@ -133,6 +137,11 @@ class ApprovalBar(Widget, can_focus=False):
     def has_card_focus(self) -> bool:
         """Whether the approval card has the keyboard focus."""
         return self.has_focus
+
+    @property
+    def _is_left(self) -> bool:
+        """Whether plain keys are text, though the editor is empty."""
+        return self._clock() < self._text_until
 
     @property
     def accepts_keys(self) -> bool:
@@ -153,9 +162,9 @@ class ApprovalBar(Widget, can_focus=False):
             self.return_to_editor()
         self.asked = asked
         self._shown_size = Size()
-        self._change, self._was_armed, self._is_in_use, self._is_left = None, False, False, False
+        self._change, self._was_armed, self._is_in_use = None, False, False
         self.asks_reason = False
-        self._too_early_until = -math.inf
+        self._too_early_until = self._text_until = -math.inf
         self._close_rule_list()
         self._ambiguous.resolve()
         self.display = asked is not None
@@ -194,11 +203,13 @@ class ApprovalBar(Widget, can_focus=False):
         elif self.asked is not None and self.app.screen is not self.screen and is_text_key(event):
             self.arming.note_letter(now)
         self._ambiguous.current = event.key if isinstance(event, AmbiguousAltKey) else ""
+        if self._is_left:
+            self._text_until = max(self._text_until, now + TYPING_PAUSE_SECONDS)
         is_escape = isinstance(event, events.Key) and event.key == "escape"
         is_on_card = self.has_focus or self.app.screen is self.screen
         if self._ambiguous.current or (is_escape and is_on_card):  # otherwise it closes a page over the card
             self._stop_taking_letters()
-        was_stop = self._ambiguous.is_awaited and isinstance(event, events.Key) and event.is_printable
+        was_stop = bool(self._ambiguous.awaited) and isinstance(event, events.Key) and event.is_printable
         if was_stop:
             self._ambiguous.resolve()
         return was_stop
@@ -359,7 +370,7 @@ class ApprovalBar(Widget, can_focus=False):
         if asked.is_dangerous:
             self._confirmation_text = ""
             self._chosen_index = next(i for i, one in enumerate(self.answers) if one.action == "word")
-        self._is_left = False
+        self._text_until = -math.inf
         self.can_focus = True
         self.focus()
         self._update_rows()
@@ -371,13 +382,15 @@ class ApprovalBar(Widget, can_focus=False):
         if self.has_focus and (self._ambiguous.current or self.app.screen is not self.screen):
             self.return_to_editor()
         if not self._is_left and not self.asked.is_dangerous:  # no plain key lets a dangerous call run
-            self._is_left, self._is_in_use = True, False
+            is_in_doubt = bool(self._ambiguous.current)
+            self._text_until = self._clock() + TYPING_PAUSE_SECONDS if is_in_doubt else math.inf
+            self._is_in_use = False
             self._update_rows()
 
     def take_letters_again(self) -> None:
         """Makes plain letters answers again after the user came back from the call's details. The key that opened them
         may have been taken for an Escape and a letter."""
-        self._is_left = False
+        self._text_until = -math.inf
         self._update_rows()
 
     def _ask_reason(self) -> None:
@@ -392,7 +405,8 @@ class ApprovalBar(Widget, can_focus=False):
         empty editor denies without a reason. Returns False for other keys."""
         asked = self.asked
         if event.key == "escape":
-            self.asks_reason, self._is_left, self._is_in_use = False, not is_blank, is_blank
+            self.asks_reason, self._is_in_use = False, is_blank
+            self._text_until = -math.inf if is_blank else math.inf
             self._update_rows()
         elif event.key == "enter" and is_blank and asked is not None:
             self.post_message(self.Answered(asked.id, False))
@@ -402,6 +416,7 @@ class ApprovalBar(Widget, can_focus=False):
 
     def _close_rule_list(self) -> None:
         self._confirmation_text, self._lists_rules, self._opened_by, self._chosen_index = None, False, "", 0
+        self._rejected_word = ""
 
     def _check_ready(self) -> bool:
         """Returns whether the approval question accepts answers yet; if not, the card says that the key came too
@@ -443,35 +458,32 @@ class ApprovalBar(Widget, can_focus=False):
         event.prevent_default()
         if event.key == "escape" or isinstance(event, AmbiguousAltKey):  # in doubt it was an Escape
             self.return_to_editor()
-        elif asked.confirmation_word is not None and self._handle_confirmation_key(
-            event, asked.confirmation_word
-        ):
-            self._update_rows()
+        elif self._confirmation_text is not None and event.key not in ("up", "down"):
+            self._handle_confirmation_key(event, asked, self._confirmation_text)
         elif self.arming.is_shown_long(self._clock()):
             self._handle_focused_key(event, asked)
         else:
             self._show_too_early()
 
-    def _handle_confirmation_key(self, event: events.Key, word: str) -> bool:
-        """Handles a key while the user types the word that confirms a dangerous command, and then Enter; returns
-        whether the key was used."""
-        typed = self._confirmation_text or ""
-        if event.key == "enter" and typed == word and self.asked is not None:
-            self.post_message(self.Answered(self.asked.id, True))
+    def _handle_confirmation_key(self, event: events.Key, asked: ApprovalRequest, typed: str) -> None:
+        """Handles typing the word of a dangerous command: each letter is a part of it, and Enter sends it. Another word
+        is asked for again."""
+        if event.key == "enter" and typed == asked.confirmation_word:
+            self.post_message(self.Answered(asked.id, True))
+        elif event.key == "enter":
+            self._rejected_word, self._confirmation_text = typed, ""
         elif event.key == "backspace":
             self._confirmation_text = typed[:-1]
-        elif event.is_printable and event.character and (typed or word.startswith(event.character)):
+        elif event.is_printable and event.character:
             self._confirmation_text = typed + event.character
-        else:
-            return False
-        return True
+        self._update_rows()
 
     def _handle_focused_key(self, event: events.Key, asked: ApprovalRequest) -> None:
         """Handles a key while the approval card has the focus; no text is being typed then, so the key counts at
         once."""
         key, character = event.key, event.character or ""
         if key in ("up", "down", "j", "k"):
-            self._confirmation_text = None if self._confirmation_text == "" else self._confirmation_text
+            self._confirmation_text = None
             self._move_choice(key)
         elif key == "enter":
             self._choose_answer(self._chosen_index)
@@ -500,9 +512,9 @@ class ApprovalBar(Widget, can_focus=False):
         was_too_early = self._too_early_until > -math.inf
         if was_too_early and now >= self._too_early_until:
             self._too_early_until, self._was_armed = -math.inf, not is_armed
-        was_told_again, self._shows_press_again = self._shows_press_again, self._ambiguous.is_awaited
-        if is_armed != self._was_armed or was_told_again != self._shows_press_again:
-            self._was_armed = is_armed
+        awaited, is_left = self._ambiguous.awaited, self._is_left
+        if (is_armed, awaited, is_left) != (self._was_armed, self._shown_awaited, self._shows_left):
+            self._was_armed, self._shown_awaited, self._shows_left = is_armed, awaited, is_left
             self._update_rows()  # the keys change their colour
 
     def _note_painted(self) -> None:
@@ -542,7 +554,8 @@ class ApprovalBar(Widget, can_focus=False):
             takes_letters=self._is_editor_blank and not self._is_left,
             has_text=not self._is_editor_blank,
             asks_reason=self.asks_reason,
-            must_repeat=self._ambiguous.is_awaited,
+            awaited_key=self._ambiguous.awaited,
+            rejected_word=self._rejected_word,
             is_too_early=self._clock() < self._too_early_until,
         )
 

@@ -11,7 +11,7 @@ from textual.timer import Timer
 from widgets.status.approval_request import AnswerOption
 from widgets.status.input_guard import MIN_QUIET_SECONDS
 
-REPEAT_SECONDS = 2.5
+REPEAT_SECONDS = 5.0
 """Seconds in which an ambiguous Alt key must be pressed again to answer; afterwards it counts as Escape."""
 HOLD_SECONDS = MIN_QUIET_SECONDS
 """Seconds without another key after which a letter, number or Enter counts as an answer: as long as before it, because
@@ -73,9 +73,9 @@ class AmbiguousKeys:
         self._pressed_at = self._deadline = math.inf
 
     @property
-    def is_awaited(self) -> bool:
-        """Whether an ambiguous Alt key was pressed that answers only when it is pressed again."""
-        return bool(self._awaited)
+    def awaited(self) -> str:
+        """The ambiguous Alt key that answers only when it is pressed again; empty if there is none."""
+        return self._awaited
 
     def resolve(self) -> None:
         """Stops waiting for an ambiguous Alt key to be pressed again."""

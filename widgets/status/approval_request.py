@@ -83,6 +83,8 @@ class ApprovalKeys(msgspec.Struct, frozen=True, kw_only=True):
     always: str = "alt+w"
     details: str = "alt+v"
     focus: str = "f8"
+    tells_alt: bool = True
+    """Whether the terminal tells Alt from an Escape before a key. If not, the card names plain keys in their place."""
 
 
 AnswerAction = Literal["yes", "word", "no", "why", "rules", "rule"]

@@ -89,7 +89,10 @@ class ApprovalCardState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the editor has a text, which is sent as the reason of a no."""
     asks_reason: bool = False
     """Whether the editor takes the reason of a no."""
-    must_repeat: bool = False
+    awaited_key: str = ""
+    """The key that answers only when it is pressed again."""
+    rejected_word: str = ""
+    """The word that was sent for a dangerous command and is not its own."""
     is_too_early: bool = False
 
     @property
@@ -113,7 +116,7 @@ def approval_card_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list
         first = max(0, min(state.chosen_index - shown // 2, len(answers) - shown))
         hidden = [*state.answers[:first], *state.answers[first + shown :]]
         answers = answers[first : first + shown]
-        if state.answers_by_letter and not state.is_too_early and not state.must_repeat:
+        if state.answers_by_letter and not state.is_too_early and not state.awaited_key:
             answers[-1], keys = _with_letters(answers[-1], hidden, state), []
     blank: list[StyledRow] = [(("muted", ""),)]
     outer_gap = blank if state.screen_height >= ROOMY_MIN_ROWS else []
@@ -316,9 +319,10 @@ def _answer_keys(
     if answer.action == "word" and state.typed is not None:
         return (("muted", pad), ("key", "type "), ("danger", str(word)), ("key", ": "), ("text", state.typed))
     keys = state.keys
-    chord = {"yes": keys.once, "no": keys.deny, "rules": keys.always, "word": keys.focus}.get(
-        answer.action, ""
-    )
+    chords = {"yes": keys.once, "no": keys.deny, "rules": keys.always}
+    if not keys.tells_alt:
+        chords = {"no": keys.deny} if state.has_text else {}
+    chord = {**chords, "word": keys.focus}.get(answer.action, "")
     letter = answer.letter if state.takes_letters or state.has_focus else ""
     shown = "  ".join(filter(None, (letter, "" if state.has_focus else chord)))
     key = "key" if state.is_armed or state.has_focus else "muted"
@@ -365,15 +369,17 @@ def _key_row(asked: ApprovalRequest, state: ApprovalCardState) -> StyledRow:
     keys, name = state.keys, "key" if state.is_armed or state.has_focus else "muted"
     if state.is_too_early:
         return (("warning", "  too early: "), ("muted", "the question just appeared; press the key again"))
-    if state.must_repeat and not state.has_focus:
-        again = ("same key again", "to confirm")
+    if state.awaited_key and not state.has_focus:
+        again = (f"{state.awaited_key} again", "or the run stops")
         return hint_row((again, (keys.focus, "focus")), name, state.width)
     if state.asks_reason:
         sends = "deny with your reason" if state.has_text else "deny without a reason"
         return hint_row((("enter", sends), ("esc", "back")), "key", state.width)
     edit = ("e" if asked.kind == "call" else "", "edit the call")
     if state.typed is not None:
-        return hint_row((("enter", "confirm"), ("esc", "back")), name, state.width)
+        why = f'not "{plain_line(state.rejected_word)}": ' if state.rejected_word else ""
+        again = ("enter", f'after "{asked.confirmation_word}"') if why else ("enter", "confirm")
+        return hint_row((again, ("esc", "back")), name, state.width, why)
     if state.has_focus or state.lists_rules:
         save = "save" if state.lists_rules else "choose"
         more = () if state.lists_rules else (("d", "details"), edit)
@@ -385,7 +391,7 @@ def _key_row(asked: ApprovalRequest, state: ApprovalCardState) -> StyledRow:
     if not state.takes_letters:
         why = "your text has the keys: " if state.has_text else "keys are text now: "
         return hint_row(((keys.focus, "focus"), (keys.details, "details")), name, state.width, why)
-    details = ("/".join(filter(None, ("d", keys.details))), "details")
+    details = ("/".join(filter(None, ("d", keys.details if keys.tells_alt else ""))), "details")
     hints = (("enter", "choose"), ("↑/↓", "move"), details, (keys.focus, "focus"))
     return hint_row(hints, name, state.width, "" if state.is_armed else "in a moment: ")
 

@@ -136,6 +136,11 @@ class TerminalDriver(LinuxDriver):
         os.set_blocking(self._wake_read_end, False)
         self.exit_event = _WakingEvent(self._wake_write_end)
 
+    @property
+    def tells_alt(self) -> bool:
+        """Whether this terminal tells Alt from an Escape before a key."""
+        return self._has_key_protocol
+
     def start_application_mode(self) -> None:
         if self._early_terminal is not None:
             self._early_terminal.page_started()

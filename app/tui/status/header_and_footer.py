@@ -219,7 +219,8 @@ def _permissions_segment(session: Session, state: SessionState, around: FooterCo
     if not state.can_ask_person:
         return []
     mode = state.permission_mode
-    tone = "warning" if mode == "full" else "accent" if state.is_planning or mode == "ask" else "muted"
+    is_warning = mode in ("ask", "full")
+    tone = "accent" if state.is_planning else "warning" if is_warning else "muted"
     shown = "plan" if state.is_planning else mode
     text = f"{shown}, {state.sandbox_warning}" if state.sandbox_warning else shown
     return [Segment(id="permissions", text=text, tone=tone, importance=7, is_right=True)]

@@ -47,7 +47,7 @@ class TerminalParts:
         clock: Callable[[], float],
     ) -> None:
         self._session, self._in_force = assembled.session, assembled.effective_settings
-        self._spawn = spawn
+        self._app, self._spawn = app, spawn
         self._env = env
         settings = lambda: assembled.effective_settings.settings  # noqa: E731
         self.programs = TerminalHost(app)
@@ -64,6 +64,11 @@ class TerminalParts:
             env=self.program_env,
             find_program=self.find_program,
         )
+
+    def tells_alt(self) -> bool:
+        """Returns whether the terminal tells Alt from an Escape before a key."""
+        driver = driver_of(self._app)
+        return not isinstance(driver, TerminalDriver) or driver.tells_alt
 
     def find_program(self, name: str) -> str | None:
         """Returns the path of a program of the machine, never one in the project folder; None if there is none."""

@@ -72,6 +72,8 @@ class Approvals(msgspec.Struct):
     """Shows a text above the editor for some seconds: a change of mode is no part of the conversation."""
     notify_waiting: NotifyWaiting
     key_label: KeyLabel
+    tells_alt: Callable[[], bool]
+    """Returns whether the terminal tells Alt from an Escape before a key."""
     is_busy: Callable[[], bool]
     """Returns whether the agent works."""
     review_page: "Callable[[], ReviewPage]"
@@ -205,6 +207,7 @@ class Approvals(msgspec.Struct):
             always=told("app.approval.always", "alt+w"),
             details=told("app.approval.whole", "alt+v"),
             focus=told("app.approval.enter", "f8"),
+            tells_alt=self.tells_alt(),
         )
 
     def _make_request(self, event: QuestionAsked) -> ApprovalRequest:

@@ -77,6 +77,7 @@ class ApprovalsFeature(Feature[Approvals]):
             show_temporary_text=screen.status.show_hint,
             notify_waiting=screen.notify_waiting,
             key_label=screen.key_label,
+            tells_alt=screen.tells_alt,
             is_busy=lambda: session.state.is_busy,
             review_page=lambda: screen.page(REVIEW),
         )

@@ -85,7 +85,9 @@ def _message_title(message: Message) -> str | None:
         case AssistantMessage():
             if message.text:
                 return f"answer: {one_line(message.text)}"
-            return f"answer: {message.stop_reason}" if message.stop_reason in ("error", "aborted") else None
+            if message.stop_reason == "error":
+                return f"answer failed: {one_line(message.error_message or 'no reason was given')}"
+            return "answer: stopped" if message.stop_reason == "aborted" else None
         case ToolResultMessage():
             return f"{message.tool_name}: {one_line(text_of(message.content))}"
         case BashExecutionMessage():

@@ -11,6 +11,7 @@ from textual.app import App
 from textual.screen import Screen
 
 from app.assembly.assembled_session import AssembledSession
+from app.engine.core.prompt_intake import SessionBusy
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.key_hints import EDITOR_PLACEHOLDER, make_next_step_finder
 from app.tui.page_protocols import HandleRequest
@@ -81,7 +82,8 @@ class PageParts:
         self.tasks = Tasks(
             fault=partial(report_task_fault, app, is_ready),
             refused=lambda problem: self.presenter.add_note(
-                failure_text_of(problem, key_label), NoteKind.ERROR
+                failure_text_of(problem, key_label),
+                NoteKind.INFO if isinstance(problem, SessionBusy) else NoteKind.ERROR,
             ),
             done=self.status.refresh_all,
         )

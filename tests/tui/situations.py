@@ -465,7 +465,9 @@ SITUATIONS: dict[str, Situation] = {
         prepare=has_server(FAULTY, "form"),
         to_page=escape("Name of the boat"),
     ),
-    "a question waits": Situation(begin=runs("touch ../outside", until="Run this command?"), permissions="ask"),
+    "a question waits": Situation(
+        begin=runs("touch ../outside", until="Run this command?"), permissions="ask"
+    ),
     "an extension asks": Situation(
         begin=runs("true", until="Which way out?"),
         prepare=has_extension(ASKING),

@@ -81,7 +81,8 @@ async def test_who_stops_the_wait_for_another_try_reads_what_went_wrong_and_can_
         app.presenter.rebuild_transcript()  # as a change of the theme would
         await pilot.press("escape")
         await wait_for_runs(app, pilot)
-        assert "✗ Overloaded" in app.screen_text
+        assert "✗ The server of scripted reported a problem." in app.screen_text
+        assert "  Overloaded" in app.screen_text
         assert app.screen_text.count("retry") == 1
         assert "retry failed" not in app.screen_text
         assert "Retrying" not in app.screen_text
@@ -318,4 +319,4 @@ async def test_a_cut_connection_says_so_and_what_happens_next(home: Path) -> Non
         await wait_for_runs(app, pilot)
         said = " ".join(app.screen_text.split())
         assert "✗ The connection to scripted was cut in the middle of the answer. 1 retry failed." in said
-        assert "→ Connection error: host closed the connection (eof)." in said
+        assert "retry failed. Connection error: host closed the connection (eof). →" in said

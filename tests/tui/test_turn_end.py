@@ -145,6 +145,42 @@ async def test_a_denied_call_says_so_below_its_row_and_at_the_end_of_the_turn(ho
         assert not (home / "project" / "denied").exists()
 
 
+async def test_a_denied_change_counts_no_lines(home: Path) -> None:
+    app = asking_app(
+        home, call("edit", path="a.txt", edits=[{"oldText": "1", "newText": "2"}]), say("as you wish")
+    )
+    (home / "project" / "a.txt").write_text("1\n")
+    async with app.run_test(size=(100, 40)) as pilot:
+        await asked(app, pilot)
+        wait(app)
+        await app.settling_until(pilot, lambda: "+1 −1 · waiting" in app.screen_text)
+        await pilot.press("alt+x")
+        await wait_for_runs(app, pilot)
+        assert "⊘ edit a.txt" in app.screen_text and " denied" in app.screen_text
+        assert "+1" not in app.screen_text
+
+
+async def test_what_waits_is_told_by_no_earlier_turn(home: Path) -> None:
+    app = make_app(
+        home,
+        call("write", path="a.txt", content="1\n"),
+        say("written"),
+        call("bash", command="cat fifo", background=True),
+        lambda context, count: say("started"),
+    )
+    os.mkfifo(home / "project" / "fifo")
+    app.session.permissions.rules.set_mode("full")
+    async with app.run_test(size=(100, 40)) as pilot:
+        await submit(app, pilot, "write")
+        await wait_for_runs(app, pilot)
+        waiting: list[list[str]] = []
+        app.session.subscribe(lambda event: waiting.append([end.waiting for end in ends(app)]))
+        await submit(app, pilot, "start")
+        await wait_for_runs(app, pilot, 2)
+        assert not any(told[0] for told in waiting)
+        assert [end.waiting for end in ends(app)] == ["", "1 job still runs: /jobs"]
+
+
 async def test_a_run_that_is_stopped_tells_what_it_had_changed(home: Path) -> None:
     gate = asyncio.Event()
     app = make_app(

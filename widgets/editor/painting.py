@@ -39,6 +39,7 @@ EDITOR_COMPONENT_NAMES = frozenset(
         "shell",
         "pill",
         "pill-accent",
+        "pill-error",
         "pill-warning",
         "warning",
         *(f"thinking-{level}" for level in THINKING_LEVELS),
@@ -148,7 +149,7 @@ def _add_mode_and_model(
         line.add(SEGMENT_GAP if number or line.used > MARK_COLUMN_CELLS else "")
         if segment.id == "permissions":
             mode, _, rest = segment.text.partition(", ")
-            pill = f"pill-{segment.tone}" if segment.tone in ("accent", "warning") else "pill"
+            pill = f"pill-{segment.tone}" if segment.tone in ("accent", "error", "warning") else "pill"
             line.add(f" {mode.upper()} ", look[pill]).add(f" {rest}" if rest else "", look["warning"])
         else:
             name = {"thinking": key, "model": "status"}.get(segment.id, "detail")

@@ -69,6 +69,8 @@ class ShownFailure(_FrozenValue, frozen=True, kw_only=True):
     """A failure as the transcript shows it: the reason, the next step, and the key that retries."""
 
     message: str
+    detail: str = ""
+    """What the server or the system said about it."""
     next_step: str = ""
     retry_key: str = ""
     """The key that retries; empty if a retry is impossible."""

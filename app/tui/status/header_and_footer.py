@@ -15,6 +15,7 @@ from app.values.todos import count_closed
 from app.values.usage import format_dollars
 from tools.amounts import format_elapsed, format_percentage, tokens
 from widgets.line import plain_line
+from widgets.lists.rows import Tone
 from widgets.status.segments import Segment
 
 _WIDE_MIN_COLUMNS = 120
@@ -219,8 +220,8 @@ def _permissions_segment(session: Session, state: SessionState, around: FooterCo
     if not state.can_ask_person:
         return []
     mode = state.permission_mode
-    is_warning = mode in ("ask", "full")
-    tone = "accent" if state.is_planning else "warning" if is_warning else "muted"
+    tones: dict[str, Tone] = {"ask": "warning", "full": "error"}
+    tone = "accent" if state.is_planning else tones.get(mode, "muted")
     shown = "plan" if state.is_planning else mode
     text = f"{shown}, {state.sandbox_warning}" if state.sandbox_warning else shown
     return [Segment(id="permissions", text=text, tone=tone, importance=7, is_right=True)]

@@ -13,7 +13,7 @@ from app.engine.files.file_diagnostics import diagnostic_line
 from app.engine.files.file_restorer import RESTORE_MESSAGE_TYPE
 from app.engine.files.memory_notes import NOTE_MESSAGE_TYPE
 from app.engine.files.pending_changes import RESOLVED_CHANGES_MESSAGE_TYPE as RESOLVED
-from app.providers.failure_kinds import is_cut_connection
+from app.providers.failure_kinds import classify_failure, is_cut_connection
 from app.tui.transcript.cell_block import finished_cell
 from app.tui.transcript.goal_block import check_block
 from app.tui.transcript.renderers import Renderers
@@ -176,11 +176,27 @@ def as_sentence(text: str) -> str:
 
 
 def failure_sentence(message: AssistantMessage) -> str:
-    """Returns why an answer failed, in plain words where the connection was cut."""
-    if is_cut_connection(message):
-        middle = " in the middle of the answer" if message.content else ""
-        return f"The connection to {message.provider or 'the model'} was cut{middle}."
-    return as_sentence(message.error_message or "The request failed.")
+    """Returns why an answer failed, in plain words; the server's own, where its kind is unknown."""
+    provider = message.provider or "the model"
+    match classify_failure(message).kind:
+        case "auth":
+            return f"The key was rejected by {provider}."
+        case "rate_limit":
+            return f"The rate limit of {provider} is reached."
+        case "quota":
+            return f"The quota of {provider} is used up."
+        case "overflow":
+            return "The conversation does not fit the model's context window."
+        case "model":
+            return f"The model {message.model} is not available."
+        case "server":
+            return f"The server of {provider} reported a problem."
+        case "network":
+            middle = " in the middle of the answer" if message.content else ""
+            happened = f"was cut{middle}" if is_cut_connection(message) else "failed"
+            return f"The connection to {provider} {happened}."
+        case "none" | "aborted" | "other":
+            return as_sentence(message.error_message or "The request failed.")
 
 
 def append_error_text(block: ReplyBlock, words: str) -> ReplyBlock:
@@ -194,7 +210,8 @@ def answer_without_actions(block: ReplyBlock, *, because: str) -> ReplyBlock | N
     """Returns the block of a failed answer without its actions, such as to retry. With `because`, another answer
     replaced it for this reason; None if it then has nothing to show."""
     if not because:
-        failure = ShownFailure(message=block.failure.message) if block.failure else None
+        told = block.failure
+        failure = ShownFailure(message=told.message, detail=told.detail) if told else None
         return msgspec.structs.replace(block, failure=failure)
     failure = ShownFailure(message=because)
     return msgspec.structs.replace(block, state=ReplyState.REPLACED, failure=failure) if block.parts else None
@@ -277,7 +294,9 @@ def _assistant_blocks(block_id: str, message: AssistantMessage, renderers: Rende
         yield reply
     for call in message.tool_calls:
         yield CardBlock(
-            id=make_card_id(block_id, call.id), card=renderers.call_card(call), state=CardState.ABORTED
+            id=make_card_id(block_id, call.id),
+            card=card_without_effect(renderers.call_card(call)),
+            state=CardState.ABORTED,
         )
 
 
@@ -301,12 +320,12 @@ def _content_part(block: Content, renderers: Renderers) -> Thought | Prose | Non
 def reply_state(message: AssistantMessage, renderers: Renderers) -> tuple[ReplyState, ShownFailure | None]:
     match message.stop_reason:
         case "error":
-            text, next_step = failure_sentence(message), renderers.next_step(message)
-            if is_cut_connection(message):
-                said = f"{as_sentence(message.error_message or '').rstrip('.')}."
-                next_step = f"{said} {next_step}".rstrip()
+            text, said = failure_sentence(message), as_sentence(message.error_message or "")
             return ReplyState.ERROR, ShownFailure(
-                message=text, next_step=next_step, retry_key=renderers.retry_key
+                message=text,
+                detail=said if said != text else "",
+                next_step=renderers.next_step(message),
+                retry_key=renderers.retry_key,
             )
         case "aborted":
             return ReplyState.ABORTED, None
@@ -326,11 +345,18 @@ def result_block(
     denial = denial_of(message)
     return CardBlock(
         id=block_id,
-        card=renderers.call_card(call, None if denial is not None else result_from_message(message)),
+        card=renderers.call_card(call, result_from_message(message))
+        if denial is None
+        else card_without_effect(renderers.call_card(call)),
         state=result_state(message),
         timing=format_duration(message.duration_ms) if denial is None else "",
         note="" if denial is None else f"You said no: {denial}" if denial else "You said no.",
     )
+
+
+def card_without_effect(card: Card) -> Card:
+    """Returns the card of a call that never ran: what it would have changed is no count of changes."""
+    return msgspec.structs.replace(card, summary="")
 
 
 def result_state(message: ToolResultMessage) -> CardState:

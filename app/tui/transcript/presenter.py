@@ -150,7 +150,7 @@ class Presenter:
         )
         self._failed = FailedAnswer(transcript, self.renderers, self.add_note)
         self.summary_card = SummaryCard(transcript)
-        self._staged = StagedCards(transcript, key_label)
+        self._staged = StagedCards(transcript)
         self.own_commands = RunningCommands(transcript)
         self._earlier_blocks = EarlierBlocks(transcript, self.renderers, self._turn_bars.add_earlier)
         self.next_step_by_subject: dict[str, str] = {}
@@ -302,6 +302,8 @@ class Presenter:
         ends open calls and the turn."""
         if isinstance(event, AgentSettled):
             self._close_open_calls()
+        is_applied = isinstance(event, PendingChanged) and event.resolved is not None
+        if isinstance(event, AgentSettled) or (is_applied and not self._session.is_running):
             self._add_turn_end(self._turn_ends.unfinished_turn_end())
         self._turn_bars.update_waiting()
         self._staged.handle_event(event)
@@ -351,6 +353,7 @@ class Presenter:
     def _begin_message(self, message: Message) -> None:
         if isinstance(message, UserMessage):
             self._leave_first_page()
+            self._turn_bars.begin_turn()
             self._failed.note_prompt_start()
             self._transcript.add(message_blocks.user_block(message.id, message, self.renderers))
         elif isinstance(message, AssistantMessage):
@@ -505,6 +508,8 @@ class Presenter:
         card = self.renderers.call_card(known.call, known.result)
         if known.is_asked_about and isinstance(known.call.arguments.get("command"), str):
             card = msgspec.structs.replace(card, subject="")  # the question shows the command
+        elif state is CardState.ABORTED and known.outcome is None:
+            card = message_blocks.card_without_effect(card)
         self._transcript.add(
             CardBlock(
                 id=known.block_id,
@@ -558,41 +563,31 @@ _STAGED_LABEL = ", staged"
 class StagedCards:
     """Updates the cards of calls that staged changes when these are applied or discarded."""
 
-    def __init__(self, transcript: Transcript, key_label: KeyLabel) -> None:
+    def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
-        self._key_label = key_label
-        self._blocks: dict[str, str] = {}
-        """The blocks of unresolved staged changes, by the change's id."""
+        self._blocks: dict[str, CardBlock] = {}
+        """The blocks of unresolved staged changes with their diffs, which the question about them shows meanwhile; by
+        the change's id."""
 
     def remember_block(self, block_id: str, details: Mapping[str, Any] | None) -> None:
-        """Stores which block shows the call that staged a change."""
-        if id := text_detail(details, "pending"):
-            self._blocks[id] = block_id
+        """Remembers the block of a call that staged changes."""
+        block = self._transcript.find_block(block_id)
+        if (id := text_detail(details, "pending")) and isinstance(block, CardBlock):
+            self._blocks[id] = block
+            self._transcript.add(
+                msgspec.structs.replace(block, card=msgspec.structs.replace(block.card, blocks=()))
+            )
 
     def handle_event(self, event: Event) -> None:
         if isinstance(event, PendingChanged) and event.resolved is not None:
-            self._set_card_text(self._blocks.pop(event.resolved.id, ""), _outcome_text(event.resolved))
-        elif isinstance(event, AgentSettled | AgentStart):
-            keys = self._keys() if isinstance(event, AgentSettled) else ""
-            for block_id in self._blocks.values():
-                self._set_card_text(block_id, f"{_STAGED_LABEL}{keys}")
+            block = self._blocks.pop(event.resolved.id, None)
+            if block is not None:
+                self._show_outcome(block, event.resolved)
 
-    def _keys(self) -> str:
-        """Returns a text with the current keys that apply or discard staged changes; the approval bar handles them."""
-        once = self._key_label("app.approval.once", "alt+a")
-        deny = self._key_label("app.approval.deny", "alt+x")
-        told = [f"{key} {does}" for key, does in ((once, "applies"), (deny, "discards")) if key]
-        return f": {', '.join(told)}" if told else ""
-
-    def _set_card_text(self, block_id: str, words: str) -> None:
-        block = self._transcript.find_block(block_id) if block_id else None
-        if isinstance(block, CardBlock):
-            summary = block.card.summary.partition(_STAGED_LABEL)[0] + words
-            card = msgspec.structs.replace(block.card, summary=summary)
-            self._transcript.add(msgspec.structs.replace(block, card=card))
-
-
-def _outcome_text(outcome: PendingOutcome) -> str:
-    if not outcome.is_done:
-        return ", not applied"
-    return ", applied" if outcome.action == "apply" else ", discarded"
+    def _show_outcome(self, block: CardBlock, outcome: PendingOutcome) -> None:
+        is_applied = outcome.is_done and outcome.action == "apply"
+        told = "applied" if is_applied else "discarded" if outcome.is_done else "not applied"
+        summary = f"{block.card.summary.partition(_STAGED_LABEL)[0]}, {told}"
+        blocks = block.card.blocks if is_applied else ()
+        card = msgspec.structs.replace(block.card, summary=summary, blocks=blocks)
+        self._transcript.add(msgspec.structs.replace(block, card=card))

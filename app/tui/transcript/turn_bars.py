@@ -7,11 +7,11 @@ import msgspec
 
 from app.engine.session import Session
 from app.tui.page_protocols import KeyLabel
-from app.tui.transcript.turn_end import CHANGES_ID_PREFIX, DONE_WORD
+from app.tui.transcript.turn_end import CHANGES_ID_PREFIX, DONE_WORD, NO_CHANGES
 from app.undo.change_records import restored_of
 from app.undo.file_history import redo_target, undone_changes
 from tools.amounts import pluralized
-from widgets.transcript.blocks import Block, CardState, TurnAction, TurnBlock
+from widgets.transcript.blocks import Block, CardState, TurnAction, TurnBlock, UserBlock
 from widgets.transcript.view import Transcript
 
 _CHANGE_KEYS = (("app.review.show", "alt+g", "review"), ("app.files.undo", "alt+z", "undo"))
@@ -26,6 +26,7 @@ class TurnBars:
         self._ends: dict[str, TurnBlock] = {}
         """The ends as they were made, by their ids."""
         self._last_id = ""
+        """The end of the last turn; empty while it has none."""
         self._undone: dict[str, str] = {}
         self._undoable_id = self._redoable_restore = ""
 
@@ -44,7 +45,16 @@ class TurnBars:
         """Forgets the known ends of turns; returns the blocks of another conversation with the ends of its turns as
         they are now."""
         self._ends.clear()
-        return self.add_earlier(blocks)
+        shown = list(blocks)
+        last = next((one for one in reversed(shown) if isinstance(one, TurnBlock | UserBlock)), None)
+        self._last_id = last.id if isinstance(last, TurnBlock) else ""
+        return self.add_earlier(shown)
+
+    def begin_turn(self) -> None:
+        """Leaves the end of the turn before a prompt, which waits for nothing any more."""
+        before, self._last_id = self._last_id, ""
+        if before in self._ends:
+            self._replace(before)
 
     def add_earlier(self, blocks: Iterable[Block]) -> list[Block]:
         """Adds the ends of earlier turns; returns the blocks with these ends as they are now."""
@@ -52,7 +62,6 @@ class TurnBars:
         earlier = {block.id: block for block in shown if isinstance(block, TurnBlock)}
         undoable = self._undoable_id
         self._ends = earlier | self._ends
-        self._last_id = next(reversed(self._ends), "")
         self._look_up_changes()
         if self._undoable_id != undoable and undoable in self._ends and undoable not in earlier:
             self._replace(undoable)
@@ -79,7 +88,8 @@ class TurnBars:
         self._undone = undone_changes(path)
         redo = redo_target(path) if self._undone else None
         self._redoable_restore = redo.undoes or "" if redo is not None else ""
-        changed = (id for id, end in reversed(self._ends.items()) if end.files or end.warning)
+        ends = reversed(self._ends.items())
+        changed = (id for id, end in ends if end.files not in ("", NO_CHANGES) or end.warning)
         self._undoable_id = next((id for id in changed if not self._restore_of(id)), "")
 
     def _restore_of(self, id: str) -> str:

@@ -14,12 +14,13 @@ from widgets.line import cells
 from widgets.transcript.blocks import CardState, TurnBlock
 
 _MIN_SHOWN_SECONDS = 1
-"""A shorter turn that changed nothing has no end of its own."""
+"""A shorter turn that only answered has no end of its own."""
 _MAX_NAMED_FILES = 2
 _MAX_NAMES_CELLS = 28
 CHANGES_ID_PREFIX = "changed/"
 """Before the id of the first changing entry in the id of a turn's end."""
 DONE_WORD = "Done"
+NO_CHANGES = "no files changed"
 _STATE_WORDS = {CardState.DONE: DONE_WORD, CardState.ABORTED: "Stopped", CardState.FAILED: "Failed"}
 
 
@@ -34,6 +35,7 @@ class TurnEnds:
         self._state = CardState.DONE
         self._is_told_by_answer = False
         self._doubt = ""
+        self._has_calls = False
 
     def add_entry(self, entry: Entry) -> None:
         """Adds a session entry to the current turn if it records file changes; ignores other entries."""
@@ -64,20 +66,21 @@ class TurnEnds:
         self._state = stopped.get(message.stop_reason, CardState.DONE)
         self._is_told_by_answer = self._state is not CardState.DONE
         if message.tool_calls:
-            self._doubt = ""
+            self._doubt, self._has_calls = "", True
         return None if message.tool_calls or self._state is CardState.FAILED else self.unfinished_turn_end()
 
     def unfinished_turn_end(self) -> TurnBlock | None:
-        """Returns the end of the turn that has no final answer; None if nothing is worth showing: it was short and not
-        stopped, or changed no files and its answer itself says that it was stopped or failed."""
+        """Returns the end of what has happened since the last one; None if nothing is worth telling: a short answer
+        without calls, or a turn without changes whose answer says itself that it was stopped or failed."""
         entries, self._entries_since_end = self._entries_since_end, []
         seconds, self._elapsed_ms = self._elapsed_ms / 1000, 0.0
         state, self._state = self._state, CardState.DONE
         is_told, self._is_told_by_answer = self._is_told_by_answer, False
         doubt, self._doubt = self._doubt if state is CardState.DONE else "", ""
+        has_calls, self._has_calls = self._has_calls, False
         counted = count_changes(entries)
         has_changes = bool(counted.files or counted.unstored_files)
-        is_short = seconds < _MIN_SHOWN_SECONDS and state is CardState.DONE
+        is_short = seconds < _MIN_SHOWN_SECONDS and state is CardState.DONE and not has_calls
         if not has_changes and (is_short or is_told):
             return None
         warning = ""
@@ -90,7 +93,7 @@ class TurnEnds:
             words=("Ended" if doubt else _STATE_WORDS[state])
             + (f"{within} {format_elapsed(seconds)}" if seconds >= _MIN_SHOWN_SECONDS else ""),
             state=state,
-            files=_changed_files(counted),
+            files=_changed_files(counted) or (NO_CHANGES if has_calls and not has_changes else ""),
             doubt=doubt,
             warning=warning,
         )

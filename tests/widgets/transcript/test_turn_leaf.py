@@ -1,5 +1,7 @@
 """The end of a turn as it is drawn."""
 
+import pytest
+
 from widgets.transcript.blocks import CardState, TurnAction, TurnBlock
 from widgets.transcript.leaves.leaf import Leaf
 from widgets.transcript.leaves.turn_leaf import draw_turn, turn_text
@@ -16,20 +18,28 @@ CHANGED = TurnBlock(
 
 
 def rows(leaf: Leaf, width: int) -> list[str]:
-    return [leaf.plain[start:end].rstrip() for start, end in leaf.layout(width)]
+    return ["".join(piece.text for piece in leaf.pieces(row)) for row in range(len(leaf.layout(width)))]
 
 
-def test_a_narrow_page_breaks_between_what_can_be_done_and_not_within() -> None:
-    assert rows(draw_turn(CHANGED, "✓ "), 36) == [
-        "Done in 14 s",
-        "fleet.py, boats.md +67 −12",
-        "alt+g review   alt+z undo",
-    ]
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (80, "✓ Done in 14 s   fleet.py, boats.md +67 −12   alt+g review   alt+z undo"),
+        (60, "✓ Done in 14 s   +67 −12   alt+g review   alt+z undo"),
+        (40, "✓ Done in 14 s   +67 −12   alt+z undo"),
+        (30, "✓ Done in 14 s   +67 −12"),
+    ],
+)
+def test_the_end_of_a_turn_stays_in_one_row_and_its_counts_stay_longest(width: int, shown: str) -> None:
+    assert rows(draw_turn(CHANGED, "✓ "), width) == [shown]
     assert turn_text(CHANGED).endswith("fleet.py, boats.md +67 −12   alt+g review   alt+z undo")
 
 
-def test_only_a_turn_with_changes_stands_on_a_bar() -> None:
-    assert draw_turn(CHANGED, "✓ ").fill == "turn"
-    for state, key in ((CardState.DONE, "dim"), (CardState.ABORTED, "state-aborted")):
-        bare = draw_turn(TurnBlock(id="t", words="", state=state), "  ")
-        assert (bare.fill, bare.prefix_key) == ("", key)
+def test_what_must_be_read_breaks_into_rows() -> None:
+    end = TurnBlock(id="t", words="Done in 14 s", warning="cannot be undone: big.bin and 1 more")
+    assert rows(draw_turn(end, "✓ "), 34) == ["✓ Done in 14 s   cannot be undone:", "  big.bin and 1 more"]
+
+
+def test_the_end_of_each_turn_stands_on_a_bar_of_how_it_ended() -> None:
+    for state, ground in ((CardState.DONE, "turn"), (CardState.ABORTED, "pill-aborted")):
+        assert draw_turn(TurnBlock(id="t", words="", state=state), "  ").fill == ground

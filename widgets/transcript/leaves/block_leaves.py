@@ -282,7 +282,8 @@ def draw_reply_end(state: ReplyState, failure: ShownFailure | None, *, has_text:
             failure = failure or ShownFailure(message="The answer reached the model's output limit.")
             leaves = _failure_leaves(failure, "note-warning", CUT_OFF_MARK)
         case ReplyState.ERROR:
-            leaves = _failure_leaves(failure or ShownFailure(message="The request failed."))
+            failure = failure or ShownFailure(message="The request failed.")
+            leaves = _failure_leaves(failure, f"note-error|{_REQUEST_GROUND}", ground=_REQUEST_GROUND)
         case _:
             return []
     if leaves:
@@ -306,11 +307,20 @@ def _notice_leaf(text: str, key: str, first: str, rest: str, prefix_key: str = "
     return leaf
 
 
-def _failure_leaves(failure: ShownFailure | None, key: str = "note-error", mark: str = "✗ ") -> list[Leaf]:
+_REQUEST_GROUND = "pill-failed"
+"""The ground below the reason of a failed request: that of a failed call's state."""
+
+
+def _failure_leaves(
+    failure: ShownFailure | None, key: str = "note-error", mark: str = "✗ ", *, ground: str = ""
+) -> list[Leaf]:
     if failure is None:
         return []
-    leaves = [Leaf(clean(failure.message), key=key, first=mark, rest=GUTTER, prefix_key=key)]
-    leaves[0].measure = MAX_PROSE_CELLS
+    leaves = [Leaf(clean(failure.message), key=key, first=mark, rest=GUTTER, prefix_key=key, fill=ground)]
+    if failure.detail:
+        leaves.append(Leaf(clean(failure.detail), key="dim", first=GUTTER, rest=GUTTER))
+    for leaf in leaves:
+        leaf.measure = MAX_PROSE_CELLS
     leaves += _next_step_leaves(failure.next_step)
     if failure.retry_key:
         pressed = f"↻ {failure.retry_key}"
@@ -332,6 +342,8 @@ def draw_card(block: CardBlock, extent: Extent, *, is_whole: bool) -> list[Leaf]
     word = "" if is_told else _STATE_WORDS.get(state, str(state))
     if state is CardState.FAILED and (reason or extent or card.summary not in ("", CardState.FAILED)):
         word = ""  # the reason says that it failed
+    if block.note and state is CardState.ABORTED:
+        word = "denied"
     summary = "" if card.summary in (state, CardState.FAILED) else card.summary
     doubt = card.doubt if state is CardState.DONE else ""
     is_failed = state is CardState.FAILED

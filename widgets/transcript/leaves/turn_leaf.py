@@ -1,9 +1,12 @@
-"""Draws the end of a turn: a coloured bar if there is something to look at, otherwise only words."""
+"""Draws the end of a turn: a bar with how it ended, what it changed, and what can be done with the changes."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from widgets.diffstat import split_diffstat
 from widgets.transcript.blocks import CardState, TurnBlock
-from widgets.transcript.leaves.leaf import ACTION_LINK_PREFIX, Leaf, StyleRun
-from widgets.transcript.leaves.safe_text import clean, wrap
+from widgets.transcript.leaves.leaf import ACTION_LINK_PREFIX, Leaf, Piece
+from widgets.transcript.leaves.safe_text import cells, clean, wrap
 
 _GROUNDS = {
     CardState.ABORTED: "pill-aborted",
@@ -14,79 +17,107 @@ _UNBROKEN_BLANK = "\u00a0"
 """Keeps in one row what belongs together: a key and what it does, files and their counts."""
 
 
+class _TurnPiece(NamedTuple):
+    text: str
+    key: str
+    dropped: int = 0
+    """When it is left out so that the end stays in one row: the lowest first, 0 never."""
+
+
 class TurnLeaf(Leaf):
-    """A unit of layout with the end of a turn. Its text wraps only between facts, not within one such as a key and its
-    action."""
+    """A leaf of one row, which leaves out what can be found elsewhere. What must be read breaks into rows, between what
+    it tells and not within."""
 
-    __slots__ = ("_unbroken_text",)
+    __slots__ = ("_shown", "_turn_pieces")
 
-    def __init__(
-        self, text: str, runs: list[StyleRun], *, key: str, fill: str, mark: str, mark_key: str
-    ) -> None:
+    def __init__(self, pieces: list[_TurnPiece], *, key: str, fill: str, mark: str, mark_key: str) -> None:
+        text = "".join(piece.text for piece in pieces)
         super().__init__(
             text.replace(_UNBROKEN_BLANK, " "),
-            runs,
             key=key,
             first=mark,
             rest=" " * len(mark),
             prefix_key=mark_key,
             fill=fill,
         )
-        self._unbroken_text = text
+        self._turn_pieces = pieces
+        self._shown: list[Piece] = []
+        """The pieces of its only row; empty if it has several."""
+        at = 0
+        for piece in pieces:
+            self.runs.append((at, at + len(piece.text), piece.key))
+            at += len(piece.text)
 
     def _lay_out(self, width: int) -> list[tuple[int, int]]:
-        return wrap(self._unbroken_text, self._room(width))
+        room = self._room(width)
+        for dropped in range(max(piece.dropped for piece in self._turn_pieces) + 1):
+            self._shown = list(self._pieces_without(dropped))
+            if sum(cells(piece.text) for piece in self._shown) <= room:
+                return [(0, len(self.plain))]
+        self._shown = []
+        return wrap("".join(piece.text for piece in self._turn_pieces), room)
+
+    def _pieces_without(self, dropped: int) -> Iterator[Piece]:
+        at = 0
+        for text, key, order in self._turn_pieces:
+            if not 0 < order <= dropped:
+                yield Piece(text.replace(_UNBROKEN_BLANK, " "), key, at, at + len(text))
+            at += len(text)
+
+    def pieces(self, row: int) -> list[Piece]:
+        return [*self._before(row), *self._shown] if self._shown else super().pieces(row)
 
 
 def draw_turn(block: TurnBlock, mark: str) -> Leaf:
-    text, runs = "", list[StyleRun]()
-    for piece, key in _turn_pieces(block):
-        runs.append((len(text), len(text) + len(piece), key))
-        text += piece
     ground = _turn_ground(block)
-    return TurnLeaf(text, runs, key=ground or "dim", fill=ground, mark=mark, mark_key=_words_key(block))
+    return TurnLeaf(_turn_pieces(block), key=ground, fill=ground, mark=mark, mark_key=_words_key(block))
 
 
 def turn_text(block: TurnBlock) -> str:
-    return "".join(text for text, _ in _turn_pieces(block)).replace(_UNBROKEN_BLANK, " ")
+    return "".join(piece.text for piece in _turn_pieces(block)).replace(_UNBROKEN_BLANK, " ")
 
 
-def _turn_pieces(block: TurnBlock) -> list[tuple[str, str]]:
-    """Returns the pieces of the end of a turn with their styles; its actions are links."""
+_DROPPED_NAMES, _DROPPED_ACTIONS = 1, 2
+
+
+def _turn_pieces(block: TurnBlock) -> list[_TurnPiece]:
+    """Returns the pieces of a turn's end with their styles; what can be done with it are links."""
     ground = _turn_ground(block)
-    pieces = [(block.words, _words_key(block, weight="+b"))]
+    pieces = [_TurnPiece(block.words, _words_key(block, weight="+b"))]
     if block.doubt:
-        pieces += [("   ", ground), (clean(block.doubt), f"note-warning|{ground}")]
+        pieces += [_TurnPiece("   ", ground), _TurnPiece(clean(block.doubt), f"note-warning|{ground}")]
     if block.files:
-        pieces.append(("   ", ground))
+        pieces.append(_TurnPiece("   ", ground))
+        counted = split_diffstat(clean(block.files))
+        has_counts = any(piece.kind for piece in counted)
         pieces += [
-            (piece.text.replace(" ", _UNBROKEN_BLANK), f"{piece.kind or 'text'}|{ground}")
-            for piece in split_diffstat(clean(block.files))
+            _TurnPiece(
+                piece.text.replace(" ", _UNBROKEN_BLANK),
+                f"{piece.kind or 'text'}|{ground}",
+                _DROPPED_NAMES if has_counts and not piece.kind and piece.text.strip() else 0,
+            )
+            for piece in counted
         ]
     if block.waiting:
-        pieces += [("   ", ground), (clean(block.waiting), f"accent|{ground}")]
+        pieces += [_TurnPiece("   ", ground), _TurnPiece(clean(block.waiting), f"accent|{ground}")]
     if block.warning:
-        pieces += [("   ", ground), (clean(block.warning), f"note-warning|{ground}")]
-    for action in block.actions:
+        pieces += [_TurnPiece("   ", ground), _TurnPiece(clean(block.warning), f"note-warning|{ground}")]
+    for order, action in enumerate(block.actions, _DROPPED_ACTIONS):
         address = f"@{ACTION_LINK_PREFIX}{action.id}\0"
-        pieces += [("   ", ground), (action.key, f"{address}accent|{ground}"), (_UNBROKEN_BLANK, ground)]
-        pieces.append((action.words.replace(" ", _UNBROKEN_BLANK), f"{address}text|{ground}"))
+        words = f"{_UNBROKEN_BLANK}{action.words}".replace(" ", _UNBROKEN_BLANK)
+        pieces.append(_TurnPiece("   ", ground, order))
+        pieces.append(_TurnPiece(action.key, f"{address}accent|{ground}", order))
+        pieces.append(_TurnPiece(words, f"{address}text|{ground}", order))
     return pieces
 
 
 def _turn_ground(block: TurnBlock) -> str:
-    """Returns the background of the end of a turn: a warning colour if it is in doubt, a bar if it has changes, actions
-    or waiting work, empty if it has only words."""
-    has_more = block.files or block.doubt or block.waiting or block.warning or block.actions
-    if block.doubt:
-        return "pill-aborted"
-    return _GROUNDS.get(block.state, "turn") if has_more else ""
+    """Returns the colour behind the end of a turn: another one if it needs a second look."""
+    return "pill-aborted" if block.doubt else _GROUNDS.get(block.state, "turn")
 
 
 def _words_key(block: TurnBlock, weight: str = "") -> str:
-    if ground := _turn_ground(block):
-        style = f"state-{block.state}"
-        if block.state is CardState.DONE:
-            style = "note-warning" if block.doubt else "accent" if block.waiting else style
-        return f"{style}{weight}|{ground}"
-    return "dim" if block.state is CardState.DONE else f"state-{block.state}"
+    style = f"state-{block.state}"
+    if block.state is CardState.DONE:
+        style = "note-warning" if block.doubt else "accent" if block.waiting else style
+    return f"{style}{weight}|{_turn_ground(block)}"

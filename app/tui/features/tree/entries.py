@@ -322,7 +322,8 @@ def full_entry_text(entry: Entry) -> str:
         case ContextEditEntry():
             return f"omits {entry.target_id}" if entry.replacement is None else f"edits {entry.target_id}"
         case MessageEntry(message=AssistantMessage() as message) if not message.text:
-            return ", ".join(call.name for call in message.tool_calls) or message.stop_reason
+            failed = f"failed: {message.error_message}" if message.error_message else message.stop_reason
+            return ", ".join(call.name for call in message.tool_calls) or failed
         case MessageEntry(message=AssistantMessage()) | CompactionEntry() | BranchSummaryEntry():
             return one_line(strip_markdown_marks(entry_text(entry)[:_MAX_MARKED_CHARS]))
         case CustomMessageEntry() | MessageEntry():

@@ -35,6 +35,8 @@ async def test_alt_a_applies_what_waits_once_it_has_stood_there(tmp_path: Path) 
     async with app.run_test(size=(100, 30)) as pilot:
         await asked(app, pilot)
         assert "Apply the changes staged by ast_edit?" in app.screen_text
+        app.presenter.rebuild_transcript()
+        await pilot.pause()
         assert app.screen_text.count("new(1)") == 1
         assert app.focused is app.editor
         await pilot.press("alt+a")

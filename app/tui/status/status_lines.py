@@ -86,7 +86,7 @@ ACTIVITY_FRAMES = "◐◓◑◒"
 STILL_ACTIVITY_MARK = "●"
 WAITING_MARK = "?"
 _SEGMENTS_IN_HEADER = {"path", "session", "cost"}
-_SEGMENTS_IN_PANEL = {"context", "tokens", "cacheRead", "cacheHit"}
+_SEGMENTS_IN_PANEL = {"context", "jobs", "tokens", "cacheRead", "cacheHit"}
 _SEGMENTS_IN_EDITOR = ("permissions", "model", "thinking")
 """Segments that stand below the text that they apply to."""
 

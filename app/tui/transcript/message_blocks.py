@@ -47,6 +47,7 @@ from app.values.messages import (
 from app.values.todos import CHECK_MESSAGE_TYPE
 from app.values.wire import from_wire
 from tools.amounts import format_seconds, tokens
+from tools.arguments import text_detail
 from tools.results import Card, CommandBlock, ImageBlock, Json, ListBlock, MapBlock, MarkdownBlock, TextBlock
 from tools.text import one_line
 from widgets.transcript.blocks import (
@@ -343,15 +344,25 @@ def result_block(
     block_id: str, call: ToolCall, message: ToolResultMessage, renderers: Renderers
 ) -> CardBlock:
     denial = denial_of(message)
+    if denial is None:
+        card = renderers.call_card(call, result_from_message(message))
+        if renderers.is_staged(staged_id_of(message)):
+            card = msgspec.structs.replace(card, blocks=())
+    else:
+        card = card_without_effect(renderers.call_card(call))
     return CardBlock(
         id=block_id,
-        card=renderers.call_card(call, result_from_message(message))
-        if denial is None
-        else card_without_effect(renderers.call_card(call)),
+        card=card,
         state=result_state(message),
         timing=format_duration(message.duration_ms) if denial is None else "",
         note="" if denial is None else f"You said no: {denial}" if denial else "You said no.",
     )
+
+
+def staged_id_of(message: ToolResultMessage) -> str:
+    """Returns the id of the changes that a call staged; empty if it staged none."""
+    details: Json = message.details
+    return text_detail(details, "pending") if isinstance(details, dict) else ""
 
 
 def card_without_effect(card: Card) -> Card:

@@ -3,8 +3,8 @@ nothing and waits for nothing."""
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, assert_never
+from collections.abc import Awaitable, Callable, Sequence
+from typing import assert_never
 
 import msgspec
 
@@ -77,6 +77,7 @@ from app.values.messages import (
     BashExecutionMessage,
     CustomMessage,
     Message,
+    ToolResultMessage,
     UserMessage,
 )
 from app.values.pending import PendingOutcome
@@ -93,7 +94,6 @@ from app.values.stream import (
     ToolCallStart,
 )
 from tools.amounts import format_elapsed
-from tools.arguments import text_detail
 from widgets.transcript.blocks import (
     CardBlock,
     CardState,
@@ -146,11 +146,15 @@ class Presenter:
         self._reply_id, self._notes = "", 0
         self._turn_ends, self._turn_bars = TurnEnds(), TurnBars(session, transcript, key_label)
         self.renderers = Renderers(
-            session.tools.draw_call_card, key_label, next_step, make_branch_namer(session)
+            session.tools.draw_call_card,
+            key_label,
+            next_step,
+            make_branch_namer(session),
+            is_staged=lambda id: any(one.id == id for one in session.pending.waiting),
         )
         self._failed = FailedAnswer(transcript, self.renderers, self.add_note)
         self.summary_card = SummaryCard(transcript)
-        self._staged = StagedCards(transcript)
+        self._staged = StagedCards(transcript, self.renderers)
         self.own_commands = RunningCommands(transcript)
         self._earlier_blocks = EarlierBlocks(transcript, self.renderers, self._turn_bars.add_earlier)
         self.next_step_by_subject: dict[str, str] = {}
@@ -302,11 +306,12 @@ class Presenter:
         ends open calls and the turn."""
         if isinstance(event, AgentSettled):
             self._close_open_calls()
-        is_applied = isinstance(event, PendingChanged) and event.resolved is not None
-        if isinstance(event, AgentSettled) or (is_applied and not self._session.is_running):
+        resolved = event.resolved if isinstance(event, PendingChanged) else None
+        if resolved is not None:
+            self._staged.show_outcome(resolved)
+        if isinstance(event, AgentSettled) or (resolved is not None and not self._session.is_running):
             self._add_turn_end(self._turn_ends.unfinished_turn_end())
         self._turn_bars.update_waiting()
-        self._staged.handle_event(event)
 
     def _show_notice(self, event: Notice | ExtensionError | AnswerInterrupted) -> None:
         if isinstance(event, Notice):
@@ -459,7 +464,7 @@ class Presenter:
                     self._transcript.add(
                         message_blocks.result_block(known.block_id, known.call, event.message, self.renderers)
                     )
-                    self._staged.remember_block(known.block_id, event.result.details)
+                    self._staged.remember_call(known.block_id, known.call, event.message)
             case _:
                 assert_never(event)
 
@@ -561,33 +566,27 @@ _STAGED_LABEL = ", staged"
 
 
 class StagedCards:
-    """Updates the cards of calls that staged changes when these are applied or discarded."""
+    """Updates the cards of staged changes when they are applied or discarded."""
 
-    def __init__(self, transcript: Transcript) -> None:
-        self._transcript = transcript
-        self._blocks: dict[str, CardBlock] = {}
-        """The blocks of unresolved staged changes with their diffs, which the question about them shows meanwhile; by
-        the change's id."""
+    def __init__(self, transcript: Transcript, renderers: Renderers) -> None:
+        self._transcript, self._renderers = transcript, renderers
+        self._calls: dict[str, tuple[str, ToolCall, ToolResultMessage]] = {}
+        """The blocks, calls and results of unresolved staged changes, by the change's id."""
 
-    def remember_block(self, block_id: str, details: Mapping[str, Any] | None) -> None:
-        """Remembers the block of a call that staged changes."""
-        block = self._transcript.find_block(block_id)
-        if (id := text_detail(details, "pending")) and isinstance(block, CardBlock):
-            self._blocks[id] = block
-            self._transcript.add(
-                msgspec.structs.replace(block, card=msgspec.structs.replace(block.card, blocks=()))
-            )
+    def remember_call(self, block_id: str, call: ToolCall, message: ToolResultMessage) -> None:
+        if id := message_blocks.staged_id_of(message):
+            self._calls[id] = (block_id, call, message)
 
-    def handle_event(self, event: Event) -> None:
-        if isinstance(event, PendingChanged) and event.resolved is not None:
-            block = self._blocks.pop(event.resolved.id, None)
-            if block is not None:
-                self._show_outcome(block, event.resolved)
-
-    def _show_outcome(self, block: CardBlock, outcome: PendingOutcome) -> None:
+    def show_outcome(self, outcome: PendingOutcome) -> None:
+        """Draws the diff again if it was applied."""
+        if (known := self._calls.pop(outcome.id, None)) is None:
+            return
+        block = message_blocks.result_block(*known, self._renderers)
         is_applied = outcome.is_done and outcome.action == "apply"
         told = "applied" if is_applied else "discarded" if outcome.is_done else "not applied"
-        summary = f"{block.card.summary.partition(_STAGED_LABEL)[0]}, {told}"
-        blocks = block.card.blocks if is_applied else ()
-        card = msgspec.structs.replace(block.card, summary=summary, blocks=blocks)
+        card = msgspec.structs.replace(
+            block.card,
+            summary=f"{block.card.summary.partition(_STAGED_LABEL)[0]}, {told}",
+            blocks=block.card.blocks if is_applied else (),
+        )
         self._transcript.add(msgspec.structs.replace(block, card=card))

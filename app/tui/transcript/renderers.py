@@ -33,6 +33,8 @@ class Renderers(msgspec.Struct):
     """Returns the name of the branch that a summary is about."""
     retry_key: str = ""
     """The label of the key that retries a request."""
+    is_staged: Callable[[str], bool] = lambda _: False
+    """Returns whether staged changes with this id wait for an answer: the question about them shows their diff."""
     catalogue: ExtensionCatalogue | None = None
 
     def call_card(self, call: ToolCall, result: ToolResult | None = None) -> Card:

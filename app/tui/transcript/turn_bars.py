@@ -112,7 +112,8 @@ class TurnBars:
         if waiting and end.state is CardState.DONE and words.startswith(DONE_WORD):
             words = f"Answered{words.removeprefix(DONE_WORD)}"
         actions = self._change_actions() if end.id == self._undoable_id else ()
-        return msgspec.structs.replace(end, words=words, waiting=waiting, actions=actions)
+        files = "" if waiting and end.files == NO_CHANGES else end.files
+        return msgspec.structs.replace(end, words=words, files=files, waiting=waiting, actions=actions)
 
     def _kept_files(self, restore: str) -> str:
         data = restored_of(self._session.log.entry(restore))

@@ -11,12 +11,11 @@ from textual.app import App
 from textual.screen import Screen
 
 from app.assembly.assembled_session import AssembledSession
-from app.engine.core.prompt_intake import SessionBusy
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.key_hints import EDITOR_PLACEHOLDER, make_next_step_finder
 from app.tui.page_protocols import HandleRequest
 from app.tui.status.status_lines import StatusLines
-from app.tui.tasks import GarbageScheduler, Tasks, failure_text_of, report_task_fault
+from app.tui.tasks import GarbageScheduler, Tasks, failure_kind_of, failure_text_of, report_task_fault
 from app.tui.transcript.presenter import Presenter
 from app.tui.transcript.welcome import WelcomeMessage
 from app.values.events import Event
@@ -27,7 +26,6 @@ from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.queue import QueueView
 from widgets.status.side_panel import SidePanel
-from widgets.transcript.blocks import NoteKind
 from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
 
@@ -83,7 +81,7 @@ class PageParts:
             fault=partial(report_task_fault, app, is_ready),
             refused=lambda problem: self.presenter.add_note(
                 failure_text_of(problem, key_label),
-                NoteKind.INFO if isinstance(problem, SessionBusy) else NoteKind.ERROR,
+                failure_kind_of(problem),
             ),
             done=self.status.refresh_all,
         )

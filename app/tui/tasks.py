@@ -11,6 +11,16 @@ from app.engine.core.prompt_intake import SessionBusy
 from app.tui.page_protocols import KeyLabel
 from app.values.user_errors import UserError
 from widgets.terminal.terminal_driver import raise_in_app
+from widgets.transcript.blocks import NoteKind
+
+
+def failure_kind_of(problem: Exception) -> NoteKind:
+    """Returns how a failure is shown: an action that only comes at the wrong time is no error."""
+    from app.compaction.compaction_plan import NothingToCompact  # noqa: PLC0415  (with the first failure)
+    from app.undo.session_undo import NothingToRestore  # noqa: PLC0415  (as above)
+
+    is_untimely = isinstance(problem, SessionBusy | NothingToRestore | NothingToCompact)
+    return NoteKind.INFO if is_untimely else NoteKind.ERROR
 
 
 def failure_text_of(problem: Exception, key_label: KeyLabel) -> str:

@@ -140,3 +140,14 @@ def test_plain_keys_answer_again_after_an_alt_key_for_something_else(tmp_path: P
         shown.until("enter choose")
         shown.press("y")
         shown.until(made.exists)
+
+
+def test_keys_that_come_together_are_a_text_in_their_order(tmp_path: Path) -> None:
+    """The editor has not written the first ones yet when the question is asked about the next."""
+    with terminal(tmp_path, *ASKS) as shown:
+        made = asked(shown, tmp_path)
+        shown.press("/undo")
+        shown.until("› /undo")
+        shown.press("\r")
+        shown.until("· Nothing to undo on this branch")
+        assert not made.exists()

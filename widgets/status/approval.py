@@ -45,7 +45,7 @@ from widgets.status.approval_rows import (
     StyledRow,
     approval_card_rows,
 )
-from widgets.status.input_guard import TYPING_PAUSE_SECONDS, InputGuard
+from widgets.status.input_guard import MIN_QUIET_SECONDS, TYPING_PAUSE_SECONDS, InputGuard
 from widgets.terminal.terminal_driver import AmbiguousAltKey
 from widgets.transcript.painting.style_lookup import COMPONENT_NAMES, CurrentStyles
 
@@ -119,6 +119,8 @@ class ApprovalBar(Widget, can_focus=False):
         Escape, and when the focus left the card, until it has the focus again; after an Alt key that may be an Escape
         and a letter, until no key was pressed for a while."""
         self._shows_left = False
+        self._typed_at = -math.inf
+        """When a key of a text was last left to the editor, which may not have written it yet."""
         self._held = HeldKey(self.set_timer)
         """A letter that counts as an answer unless another key follows at once."""
         self._too_early_until = -math.inf
@@ -243,7 +245,8 @@ class ApprovalBar(Widget, can_focus=False):
             return False
         if self.asks_reason:
             return self._handle_reason_key(event, is_blank=is_blank)
-        is_blank = is_blank and not self._is_left
+        now = self._clock()
+        is_blank = is_blank and not self._is_left and now - self._typed_at >= MIN_QUIET_SECONDS
         held = self._held.character
         is_again = self._held.is_early and event.character == held
         if held and (is_again or event.key in ("enter", "backspace", "escape")):
@@ -256,6 +259,7 @@ class ApprovalBar(Widget, can_focus=False):
             return self._answer_by_mac_option(letter, event.character or "", is_blank=is_blank and not held)
         if not is_blank or held or not is_answer_key(event, self.answers):
             self._is_in_use = False
+            self._typed_at = now if event.is_printable else self._typed_at
             return False
         is_early = not self.arming.was_armed and not self._is_in_use
         if is_early and event.key in ("up", "down", "enter"):

@@ -370,6 +370,8 @@ def _key_row(asked: ApprovalRequest, state: ApprovalCardState) -> StyledRow:
     if state.is_too_early:
         return (("warning", "  too early: "), ("muted", "the question just appeared; press the key again"))
     if state.awaited_key and not state.has_focus:
+        if asked.is_dangerous:
+            return hint_row(((keys.focus, "and its word, or the run stops"),), name, state.width)
         again = (f"{state.awaited_key} again", "or the run stops")
         return hint_row((again, (keys.focus, "focus")), name, state.width)
     if state.asks_reason:

@@ -81,7 +81,7 @@ _DROPPED_NAMES, _DROPPED_ACTIONS = 1, 2
 
 
 def _turn_pieces(block: TurnBlock) -> list[_TurnPiece]:
-    """Returns the pieces of a turn's end with their styles; what can be done with it are links."""
+    """Returns the pieces of the end of a turn with their styles; its actions are links."""
     ground = _turn_ground(block)
     pieces = [_TurnPiece(block.words, _words_key(block, weight="+b"))]
     if block.doubt:

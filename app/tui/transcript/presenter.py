@@ -150,7 +150,7 @@ class Presenter:
             key_label,
             next_step,
             make_branch_namer(session),
-            is_staged=lambda id: any(one.id == id for one in session.pending.waiting),
+            is_staged=lambda id: any(one.id == id for one in session.pending.waiting_actions),
         )
         self._failed = FailedAnswer(transcript, self.renderers, self.add_note)
         self.summary_card = SummaryCard(transcript)

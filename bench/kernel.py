@@ -74,7 +74,7 @@ async def _rows(folder: Path, bare: float) -> list[Row]:
     await _cell(workspace, "1")
     first = (time.perf_counter() - started) * 1000
     row(
-        "kernel: the first cell, keeper and imports included",
+        "kernel: the first cell, supervisor and imports included",
         first,
         "ms",
         "120 ms",

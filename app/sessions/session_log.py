@@ -1,5 +1,5 @@
 """An open session: the tree of entries in memory, in step with its file. An entry is written to the file, once
-there is one, before any event reports it. `open_session` opens and repairs files, `file_keeper` and
+there is one, before any event reports it. `open_session` opens and repairs files, `session_file_writer` and
 `session_file` write them, `context_projection` computes what the model reads."""
 
 import os
@@ -19,8 +19,8 @@ from app.sessions.entry_tree import (
     one_line_name,
 )
 from app.sessions.errors import SessionError, SessionReadOnly, SessionWriteError
-from app.sessions.file.file_keeper import SessionFileWriter
 from app.sessions.file.session_file import SessionFile, SyncPolicy, sync_at_turn_end
+from app.sessions.file.session_file_writer import SessionFileWriter
 from app.sessions.ids import file_name, is_session_id, new_session_id
 from app.sessions.stats import CountedStats, SessionCounts
 from app.values.codec import encode_line
@@ -62,7 +62,7 @@ class SessionLog:
         self._tree = tree if tree is not None else SessionTree()
         self.counted = CountedStats() if stats is None else CountedStats(stats=stats, entries=len(self._tree))
         """The counts of the entries that were read when the file was opened."""
-        self._file_keeper = SessionFileWriter(
+        self._file_writer = SessionFileWriter(
             path,
             file,
             sync=sync,
@@ -123,7 +123,7 @@ class SessionLog:
         conversation."""
         log = cls(header, path, tree=SessionTree(entries), sync=fsync)
         if path is not None and any(map(_is_conversation, entries)):
-            log._file_keeper.create_file()
+            log._file_writer.create_file()
         return log
 
     @classmethod
@@ -197,20 +197,20 @@ class SessionLog:
     @property
     def path(self) -> Path | None:
         """The path of the session file, which may not exist yet."""
-        return self._file_keeper.path
+        return self._file_writer.path
 
     @property
     def is_on_disk(self) -> bool:
-        return self._file_keeper.is_stored
+        return self._file_writer.is_stored
 
     @property
     def is_read_only(self) -> bool:
-        return self._file_keeper.is_read_only
+        return self._file_writer.is_read_only
 
     @property
     def unwritten_error(self) -> SessionWriteError | None:
         """The error because of which the session's last entries are in memory only."""
-        return self._file_keeper.unwritten
+        return self._file_writer.unwritten
 
     @property
     def labels(self) -> dict[str, str]:
@@ -310,14 +310,14 @@ class SessionLog:
             raise
         except SessionWriteError as problem:
             placed = _with_unique_id(entry, self.leaf_id, self._tree)
-            self._file_keeper.hold_line(encode_line(placed), problem)
+            self._file_writer.hold_line(encode_line(placed), problem)
             self._leaf = self._tree.add(placed)
             return placed
 
     def write_held_entries(self) -> None:
         """Writes the session entries that are in memory only. Raises `SessionWriteError` while the disk refuses
         them."""
-        self._file_keeper.write_held()
+        self._file_writer.write_held()
 
     def move_leaf(self, entry_id: str | None) -> None:
         """Makes a session entry the leaf, or goes before all entries; recorded, so that a resumed session starts
@@ -325,7 +325,7 @@ class SessionLog:
         position = self._position_of(entry_id)
         if position == self._leaf:
             return
-        if self._file_keeper.has_file:
+        if self._file_writer.has_file:
             target = _entry_id_at(self._tree, position)
             self._append(
                 CustomEntry(parent_id=None, custom_type=LEAF_ENTRY_TYPE, data={"entryId": target}), target
@@ -346,11 +346,11 @@ class SessionLog:
     def end_turn(self) -> None:
         """Forces the turn's entries onto the disk, if the policy says so, so that they survive a power
         cut."""
-        self._file_keeper.end_turn()
+        self._file_writer.end_turn()
 
     def close(self) -> None:
         """Releases the lock on the session file. The log can still be read."""
-        self._file_keeper.close()
+        self._file_writer.close()
 
     # Internals
 
@@ -374,9 +374,9 @@ class SessionLog:
     def _append(self, entry: Entry, parent_id: str | None) -> Entry:
         if self.is_read_only:
             raise SessionReadOnly(self.path)
-        self._file_keeper.check_for_foreign_lines()
+        self._file_writer.check_for_foreign_lines()
         placed = _with_unique_id(entry, parent_id, self._tree)
-        self._file_keeper.write(encode_line(placed), is_worth_a_file=_is_conversation(placed))
+        self._file_writer.write(encode_line(placed), is_worth_a_file=_is_conversation(placed))
         self._leaf = self._tree.add(placed)
         return placed
 

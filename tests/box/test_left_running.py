@@ -37,11 +37,11 @@ async def test_a_process_left_running_ends_with_its_command_and_the_result_says_
 SIGNALS = {
     "kills its watcher": "kill -9 $watcher",
     "stops its watcher": "kill -STOP $watcher",
-    "kills the keeper": "kill -9 $keeper",
-    "stops the keeper": "kill -STOP $keeper",
-    "kills both": "kill -9 $keeper $watcher",
-    "stops both": "kill -STOP $watcher $keeper",
-    "stops the keeper and kills its watcher": "kill -STOP $keeper; kill -9 $watcher",
+    "kills the supervisor": "kill -9 $supervisor",
+    "stops the supervisor": "kill -STOP $supervisor",
+    "kills both": "kill -9 $supervisor $watcher",
+    "stops both": "kill -STOP $watcher $supervisor",
+    "stops the supervisor and kills its watcher": "kill -STOP $supervisor; kill -9 $watcher",
 }
 
 
@@ -51,9 +51,9 @@ async def test_a_command_that_ends_what_watches_it_ends_with_its_processes(
 ) -> None:
     hands = boxed("namespaces")
     if not hands.workspace.abilities().has_scopes:
-        pytest.skip("without Landlock's scopes the guard of the keeper can be reached, too")
+        pytest.skip("without Landlock's scopes the guard of the supervisor can be reached, too")
     outcome = await hands.outcome(
-        f"{BEATS}; export watcher=$PPID; export keeper=$(ps -o ppid= -p $watcher); {attack}; sleep 600"
+        f"{BEATS}; export watcher=$PPID; export supervisor=$(ps -o ppid= -p $watcher); {attack}; sleep 600"
     )
     assert outcome.exit_code == -9
     await until(lambda: not still_beats(project))

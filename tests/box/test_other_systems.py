@@ -1,4 +1,4 @@
-"""The sandbox on unusual systems: an overlay, a hidden /proc, a killed keeper."""
+"""The sandbox on unusual systems: an overlay, a hidden /proc, a killed supervisor."""
 
 import asyncio
 import json
@@ -79,7 +79,7 @@ def test_without_a_proc_the_next_step_is_taken_and_holds(place: Path) -> None:
     assert not (place / "home/out.txt").exists() and "a key" not in told["text"], told
 
 
-async def test_a_killed_keeper_is_replaced_and_the_proxy_works_again(
+async def test_a_killed_supervisor_is_replaced_and_the_proxy_works_again(
     tmp_path: Path,
 ) -> None:
     skip_below("namespaces")
@@ -87,18 +87,18 @@ async def test_a_killed_keeper_is_replaced_and_the_proxy_works_again(
     harness: Any = gated_session(tmp_path, *looks, say("ok"), mode="auto-edit")
     harness.effective_settings.set("sandbox.network", "listed")
     harness.session.permissions.rules.add_allow_rule("net: unknown.example.invalid:80")
-    keepers: list[int] = []
+    supervisors: list[int] = []
 
     def kill(event: Any) -> None:
-        if type(event).__name__ == "ToolExecutionEnd" and not keepers:
-            keepers.extend(children())
-            for pid in keepers:
+        if type(event).__name__ == "ToolExecutionEnd" and not supervisors:
+            supervisors.extend(children())
+            for pid in supervisors:
                 os.kill(pid, signal.SIGKILL)
 
     harness.session.subscribe(kill)
     await asyncio.wait_for(questions_asked(harness), 60)
     before, killed, after = results(harness)
-    assert keepers and "502" in before and "502" in after, (before, after)
+    assert supervisors and "502" in before and "502" in after, (before, after)
     assert "502" in killed or "watcher was killed" in killed, killed
 
 

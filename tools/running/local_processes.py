@@ -232,8 +232,8 @@ class LocalProcesses:
             descriptors = [other.fileno(), *streams]
             if network is not None:
                 descriptors += network.descriptors_to_join(has_users=self._abilities().needs_users)
-            keeper = self._sandbox_supervisor if instructions else self._supervisor
-            keeper.hand_over_descriptors(kind, descriptors)
+            supervisor = self._sandbox_supervisor if instructions else self._supervisor
+            supervisor.hand_over_descriptors(kind, descriptors)
         except BaseException:
             own.close()
             raise

@@ -58,11 +58,11 @@ def main() -> None:
     os.set_inheritable(0, False)
     for number in _IGNORED_SIGNALS:
         signal.signal(number, signal.SIG_IGN)  # `pkill python` in a command must not end the supervisor.
-    _call_prctl(_PRCTL_SET_NAME, b"bayou-keeper")
+    _call_prctl(_PRCTL_SET_NAME, b"bayou-supervise")
     children = _AdoptedProcesses()
     if sys.argv[1:2] == ["box"]:
-        if keeper := os.fork():
-            _end_commands_after_supervisor(keeper, link, children)
+        if supervisor := os.fork():
+            _end_commands_after_supervisor(supervisor, link, children)
         children = _AdoptedProcesses()
         _confine_this_process([word.encode() for word in sys.argv[2:]], [])
         _load_box_module("connections")
@@ -99,10 +99,10 @@ def main() -> None:
 
 
 def _end_commands_after_supervisor(
-    keeper: int, link: socket.socket, children: "_AdoptedProcesses"
+    supervisor: int, link: socket.socket, children: "_AdoptedProcesses"
 ) -> "NoReturn":
     """Waits until the supervisor has ended or bayou is gone, and then ends the remaining processes of its commands."""
-    children.started_pids.add(keeper)
+    children.started_pids.add(supervisor)
     waiting = select.poll()
     waiting.register(children.waking, select.POLLIN)
     waiting.register(link, 0)

@@ -1,4 +1,4 @@
-"""No started process survives the end of bayou, of the keeper or of a command's parents."""
+"""No started process survives the end of bayou, of the supervisor or of a command's parents."""
 
 import asyncio
 import os
@@ -65,13 +65,13 @@ async def test_signals_have_their_usual_meaning_in_commands(hands: ToolCaller) -
     assert ignored == 0
 
 
-async def test_the_keeper_shrugs_off_what_is_meant_for_others_and_is_replaced_when_killed(
+async def test_the_supervisor_shrugs_off_what_is_meant_for_others_and_is_replaced_when_killed(
     hands: ToolCaller,
 ) -> None:
-    keeper = "ps -o ppid= -p $PPID"
-    number = int(await hands.text("bash", command=f"kill -TERM $PPID; {keeper}"))
+    supervisor = "ps -o ppid= -p $PPID"
+    number = int(await hands.text("bash", command=f"kill -TERM $PPID; {supervisor}"))
     os.kill(number, signal.SIGTERM)
-    assert int(await hands.text("bash", command=keeper)) == number
+    assert int(await hands.text("bash", command=supervisor)) == number
     os.kill(number, signal.SIGKILL)
     await until(lambda: " Z " in Path(f"/proc/{number}/stat").read_text())
     assert await hands.text("bash", command="echo still here") == "still here"
@@ -83,7 +83,9 @@ async def test_a_command_ends_with_its_watcher(hands: ToolCaller) -> None:
     await until_gone("601.4")
 
 
-async def test_no_key_can_be_read_from_the_keeper(hands: ToolCaller, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_key_can_be_read_from_the_supervisor(
+    hands: ToolCaller, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "planted-key")
     text = await hands.text("bash", command="cat /proc/$PPID/environ | tr '\\0' '\\n'; echo end")
     assert "PATH=" in text and "planted-key" not in text
@@ -115,7 +117,7 @@ asyncio.run(main())
 
 async def _kill_while_starting(project: Path, mark: str, seconds: float) -> None:
     script = STARTING.format(root=str(Path.cwd()), cwd=str(project), mark=mark)
-    # The keeper, its watchers and the commands have the mark in their environment, if not in their words.
+    # The supervisor, its watchers and the commands have the mark in their environment, if not in their words.
     environment = {**os.environ, "PATH": f"{os.environ['PATH']}:/{mark}"}
     program = await asyncio.to_thread(
         subprocess.Popen, [sys.executable, "-c", script], stdout=subprocess.PIPE, env=environment

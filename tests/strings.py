@@ -7,8 +7,9 @@
 Settings, flags, commands and keys come from their tables. The other kinds are the literals that the sources raise as
 errors, hand to hints, titles and empty states, or have as sentences in a folder whose sentences a person reads.
 What only the model reads (tool descriptions, tool results, prompts) is left out, and what programs read (header values,
-OAuth scopes, sandbox profiles). A text that the code joins to another one, by an f-string, by `+` or through a local
-name, is listed in the sentence that it completes, and not alone.
+OAuth scopes, sandbox profiles). A text that the code joins to another one is listed in the sentence that a person sees,
+and not alone: `tests.string_texts` evaluates what is joined, `tests.string_sentences` what functions and errors are
+given. `{path}` stands for what is filled in.
 """
 
 import argparse
@@ -17,7 +18,6 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from itertools import islice
 from typing import NamedTuple
 
 from app.cli.flags import FLAG_GROUPS
@@ -28,8 +28,12 @@ from app.providers.errors import ProviderError
 from app.resources.settings.settings import all_keys as setting_keys
 from app.tui.feature_register import COMMANDS as SLASH_COMMANDS
 from app.values.user_errors import UserError
+from tests import string_texts
 from tests.architecture.sources import SHIPPED, files, name
+from tests.string_sentences import Program
+from tests.string_texts import Module, Scope, called_name, module_of, parts
 from tests.tui.keys_pressed import PLACES
+from widgets.key_labels import key_name
 from widgets.screens.screen_parts import KeyHint
 
 ROLES = {
@@ -46,6 +50,7 @@ ROLES = {
 CALLS = {KeyHint.__name__: "hints", "notify": "messages", "warn": "messages"} | {
     one.__name__: "reasons"
     for one in (
+        command_findings.Finding,
         command_findings.safe_finding,
         command_findings.contained_finding,
         command_findings.forbidden_finding,
@@ -71,6 +76,10 @@ FOLDERS = {
 }
 """Folders whose sentences a person reads, with the kind of those that have no other."""
 NOT_READ = (
+    "app/engine/commands/review_texts",
+    "app/engine/helpers/task_tool",
+    "app/engine/models/provider_search",
+    "app/resources/system_prompt",
     "app/cli/commands/completions_command",
     "app/engine/commands/written_prompts",
     "app/engine/core/active_skills",
@@ -92,8 +101,25 @@ NOT_READ = (
     "tools/box/seatbelt",
 )
 """Parts of those folders whose literals are data (programs, queries, generated code), or what the model reads."""
-NOT_SHOWN = {"get", "late", "compile", "execute", "executemany", "cast", "TypeVar", "ToolError", "_any_of"}
+NOT_SHOWN = {
+    "get",
+    "word_set",
+    "late",
+    "compile",
+    "execute",
+    "executemany",
+    "cast",
+    "TypeVar",
+    "ToolError",
+    "_any_of",
+}
 """Functions whose literals are patterns, queries and types, or what the model reads."""
+PLACE_BY_ACTION = {
+    action: titles.pop()
+    for action in {one.id for place in PLACES for one in place.bindings}
+    if len(titles := {place.title for place in PLACES for one in place.bindings if one.id == action}) == 1
+}
+"""The only place where an action has keys."""
 DATA_FIELDS = {
     "id",
     "classes",
@@ -109,19 +135,18 @@ DATA_FIELDS = {
 }
 DETAILS = {"detail", "hint", "description", "help"}
 """Fields whose text is read beside the title of the same object."""
-DATA_TABLES = {"_SEARCH_WORDS"}
-"""Tables of words that are searched, and never shown."""
+DATA_TABLES = {"_SEARCH_WORDS", "_PLAIN_PROGRAMS", "COMMANDS_BY_GROUP", "KEY_ORDER"}
+"""Tables of words that are searched or ordered by, and not shown as they are written."""
 TABLES = ("app/resources/settings", "app/cli", "app/tui", "app/engine", "widgets")
 """Where the tables are written."""
 QUOTED = re.compile(r'"([^"\n]*)"')
 _START = 16
 """Characters by which a literal is looked up."""
-MAX_ALTERNATIVES = 6
-"""How many sentences are listed for one f-string whose parts have several texts."""
 CLASS = re.compile(r"^class (\w+)\(([^)]*)\)", re.MULTILINE)
 WORD = re.compile(r".*[A-Za-z]{2}")
 SENTENCE = re.compile(r"[A-Za-z{“\"'/(…][^\n]*?[a-z’']{2,}[,:;)]? (?:[\w{(“\"'/·]|\{)")
 """Two words or more, the second of which begins like one."""
+FILLED_IN = re.compile(r"\{[\w. ]+\}")
 CODE = re.compile(
     r"""[{}]\s*\n|;\s*$|</|="|^[#.]?[A-Z]\w+[^{]* \{ """
     r"""|\bselect \w+.* from\b|\b(?:insert|delete|update) (?:or|into|from)\b|^\s*\(\?|\\[sSwWdb]"""
@@ -142,116 +167,6 @@ class InterfaceString(NamedTuple):
         return f"{self.file}:{self.line}: {context}{self.text}"
 
 
-class Composition:
-    """Joins the parts of a text that the code of a file has in several literals."""
-
-    def __init__(self, tree: ast.AST) -> None:
-        self._returned = {
-            each.name: [one.value for one in ast.walk(each) if isinstance(one, ast.Return) and one.value]
-            for each in ast.walk(tree)
-            if isinstance(each, ast.FunctionDef) and each.name.startswith("_")
-        }
-        self._assigned: dict[tuple[int, str], list[ast.expr]] = {}
-        self._function: dict[int, int] = {}
-        self.joined = set[int]()
-        """The literals that only complete other texts."""
-        for function in ast.walk(tree):
-            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-                self._add_function(function)
-        uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Call)]
-        inside = {id(part) for node in ast.walk(tree) for part in _parts(node)}
-        for use in uses:
-            if id(use) in inside:
-                self.joined |= {id(one) for value in self._values(use) for one in _literals(value)}
-        for use in uses:
-            if id(use) not in inside and (isinstance(use, ast.Call) or isinstance(use.ctx, ast.Load)):
-                self.joined -= {id(one) for value in self._values(use) for one in _literals(value)}
-
-    def _add_function(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        for node in ast.walk(function):
-            self._function[id(node)] = id(function)
-        for node in ast.walk(function):
-            if (
-                isinstance(node, ast.Assign)
-                and len(node.targets) == 1
-                and isinstance(node.targets[0], ast.Name)
-            ):
-                self._assigned.setdefault((id(function), node.targets[0].id), []).append(node.value)
-
-    def _values(self, node: ast.AST) -> list[ast.expr]:
-        """The expressions that a name or a call of a private function of the file may have as its value."""
-        if isinstance(node, ast.Name):
-            return self._assigned.get((self._function.get(id(node), 0), node.id), [])
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            return self._returned.get(node.func.id, [])
-        return []
-
-    def texts(self, node: ast.AST, depth: int = 0) -> list[str]:
-        """The texts that an expression can have; none if it is not made of literals."""
-        if isinstance(node, ast.Constant):
-            return [node.value] if isinstance(node.value, str) else []
-        if isinstance(node, ast.IfExp):
-            return [*self.texts(node.body, depth), *self.texts(node.orelse, depth)]
-        if isinstance(node, ast.Name | ast.Call) and depth < 3:
-            values = [self.texts(value, depth + 1) for value in self._values(node)]
-            return [text for found in values for text in found] if all(values) else []
-        parts = _parts(node)
-        return self._join(parts, depth) if any(map(self._is_text, parts)) else []
-
-    def continued(self, node: ast.AugAssign) -> list[str]:
-        """The texts of `name += "…"`, behind the text that the name has before."""
-        before = next((text for value in self._values(node.target) for text in self.texts(value) if text), "")
-        return [before + text for text in self.texts(node.value)]
-
-    def _is_text(self, part: ast.AST) -> bool:
-        return isinstance(part, ast.Constant | ast.JoinedStr) or bool(_parts(part))
-
-    def _texts_of_part(self, part: ast.expr, depth: int) -> list[str]:
-        texts = self.texts(part, depth)
-        is_filled = isinstance(part, ast.Constant) or any(map(str.strip, texts))
-        return texts if texts and is_filled else [f"{{{_placeholder(part)}}}"]
-
-    def _join(self, parts: list[ast.expr], depth: int) -> list[str]:
-        """One text for each alternative of the first part that has several; the other parts have their longest."""
-        found = [self._texts_of_part(part, depth) for part in parts]
-        chosen = [max(texts, key=len) for texts in found]
-        varied = next((at for at, texts in enumerate(found) if len(set(filter(str.strip, texts))) > 1), None)
-        if varied is None or any(len(text) < _START // 2 for text in found[varied]):
-            return ["".join(chosen)]
-        return [
-            "".join((*chosen[:varied], text, *chosen[varied + 1 :]))
-            for text in islice(filter(str.strip, dict.fromkeys(found[varied])), MAX_ALTERNATIVES)
-        ]
-
-
-def _parts(node: ast.AST) -> list[ast.expr]:
-    """The parts of an f-string or of a sum of texts, from left to right."""
-    if isinstance(node, ast.JoinedStr):
-        return [part.value if isinstance(part, ast.FormattedValue) else part for part in node.values]
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        sides = [_parts(side) or [side] for side in (node.left, node.right)]
-        texts = [*sides[0], *sides[1]]
-        has_text = any(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in texts)
-        return texts if has_text else []
-    return []
-
-
-def _literals(node: ast.AST) -> list[ast.AST]:
-    """The literals that are the value of an expression, also by a condition."""
-    if isinstance(node, ast.IfExp):
-        return [*_literals(node.body), *_literals(node.orelse)]
-    return [node] if isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp) else []
-
-
-def _placeholder(part: ast.AST) -> str:
-    expression = ast.unparse(part)
-    return expression if len(expression) <= 24 and "'" not in expression else "…"
-
-
-def _called(node: ast.Call) -> str:
-    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-
-
 @cache
 def error_classes() -> frozenset[str]:
     """The names of the errors whose text a person reads, and of all classes below them."""
@@ -265,32 +180,50 @@ def error_classes() -> frozenset[str]:
     return frozenset(found)
 
 
-class Literals:
-    """The literals of a file that a person may read, each with its kind."""
+def default_kind(file: str) -> str:
+    """The kind of the sentences of a file that have no other; empty if no person reads them."""
+    by_folder = [folder for folder in FOLDERS if file.startswith(f"{folder}/")]
+    is_read = by_folder and not file.startswith(NOT_READ)
+    return FOLDERS[max(by_folder, key=len)] if is_read else ""
 
-    def __init__(self, file: str, source: str) -> None:
+
+class Literals:
+    """The literals of a module that a person may read, each with its kind."""
+
+    def __init__(self, module: Module, program: Program) -> None:
+        file = module.file
         self._file = file
-        self._source = source
-        self._errors = error_classes()
-        by_folder = [folder for folder in FOLDERS if file.startswith(f"{folder}/")]
-        is_read = by_folder and not file.startswith(NOT_READ)
-        self._default = FOLDERS[max(by_folder, key=len)] if is_read else ""
+        self._module = module
+        self._program = program
+        self._errors = program.errors
+        self._default = default_kind(file)
 
     def __iter__(self) -> Iterator[InterfaceString]:
-        shown_anywhere = rf"\b({'|'.join((*self._errors, *CALLS))})\("
-        if self._default or re.search(shown_anywhere, self._source):
-            tree = ast.parse(self._source)
-            self._composition = Composition(tree)
-            yield from self._below(tree, self._default, needs_sentence=True)
+        yield from self._below(self._module.tree, self._default, needs_sentence=True)
+
+    def _found(
+        self, node: ast.AST, kind: str, texts: Iterable[str], form: re.Pattern[str]
+    ) -> Iterator[InterfaceString]:
+        if id(node) not in self._program.completing and id(node) not in self._program.consumed:
+            for text in texts:
+                plain = FILLED_IN.sub("{…}", text.strip())
+                if kind and form.match(plain) and not CODE.search(text):
+                    yield InterfaceString(kind, self._file, getattr(node, "lineno", 0), text.strip())
+
+    def _texts(self, node: ast.AST) -> list[str]:
+        if isinstance(node, ast.AugAssign):
+            before = next((one for one in string_texts.texts(node.target, self._scope(node)) if one), "")
+            return [before + text for text in string_texts.texts(node.value, self._scope(node))]
+        return string_texts.texts(node, self._scope(node))
+
+    def _scope(self, node: ast.AST) -> Scope:
+        return self._module.scope(node)
 
     def _below(self, node: ast.AST, kind: str, *, needs_sentence: bool) -> Iterator[InterfaceString]:
         is_continued = isinstance(node, ast.AugAssign)
-        if is_continued or isinstance(node, ast.Constant | ast.JoinedStr) or _parts(node):
-            texts = self._composition.continued(node) if is_continued else self._composition.texts(node)
-            form = SENTENCE if needs_sentence else WORD
-            for text in texts if id(node) not in self._composition.joined else ():
-                if kind and form.match(text.strip()) and not CODE.search(text):
-                    yield InterfaceString(kind, self._file, getattr(node, "lineno", 0), text.strip())
+        if is_continued or isinstance(node, ast.Constant | ast.JoinedStr) or parts(node):
+            texts = self._texts(node)
+            yield from self._found(node, kind, texts, SENTENCE if needs_sentence else WORD)
             if texts or isinstance(node, ast.Constant):
                 return
         if isinstance(node, ast.Call):
@@ -298,36 +231,82 @@ class Literals:
             return
         for field, child in _children(node):
             if _is_shown(node, field, child):
-                yield from self._below(child, kind, needs_sentence=needs_sentence)
+                heading = _row_name(node, child)
+                for found in self._below(child, kind, needs_sentence=needs_sentence):
+                    yield found._replace(context=found.context or heading)
+
+    def _error(self, node: ast.Call) -> Iterator[InterfaceString]:
+        """The sentence of an error, as its constructor or the place where it is caught makes it."""
+        texts = string_texts.error_texts(node, self._scope(node))
+        for text in texts:
+            whole = self._program.caught_texts(called_name(node), text, self._module)
+            yield from self._found(node, "errors", whole[:1] or [text], SENTENCE)
 
     def _call(self, node: ast.Call, kind: str, *, needs_sentence: bool) -> Iterator[InterfaceString]:
-        called = _called(node)
+        called = called_name(node)
         if called in NOT_SHOWN or (
             called == "split" and isinstance(node.func, ast.Attribute) and not node.args
         ):
             return
+        if called in self._errors:
+            yield from self._error(node)
+            return
         yield from self._below(node.func, kind, needs_sentence=needs_sentence)
-        own = "errors" if called in self._errors else CALLS.get(called)
-        heading = self._heading(node, is_hint=own == "hints")
+        own = CALLS.get(called)
+        heading = self._heading(node, own)
+        sinks = self._program.sinks(node, self._scope(node)) if kind or own else {}
         for argument in node.args:
             if own == "hints" and argument is not node.args[1]:
                 continue
+            if id(argument) in sinks:
+                yield from self._found(argument, kind, sinks[id(argument)], SENTENCE)
+                continue
             for found in self._below(argument, own or kind, needs_sentence=own != "hints" and needs_sentence):
-                yield found._replace(context=heading) if own == "hints" else found
+                yield found._replace(context=heading) if own in {"hints", "reasons"} else found
         for keyword in node.keywords:
             if keyword.arg in DATA_FIELDS:
+                continue
+            if id(keyword.value) in sinks:
+                yield from self._found(keyword.value, kind, sinks[id(keyword.value)], SENTENCE)
                 continue
             role = ROLES.get(keyword.arg or "") if self._default else None
             for found in self._below(
                 keyword.value, own or role or kind, needs_sentence=role is None and needs_sentence
             ):
-                yield found._replace(context=heading) if keyword.arg in DETAILS else found
+                context = f"{self._page}: enter" if keyword.arg == "choose" else heading
+                yield found._replace(context=context) if keyword.arg in {*DETAILS, "choose"} else found
 
-    def _heading(self, node: ast.Call, *, is_hint: bool) -> str:
-        """The key that a hint is about, or the title of the row or question whose detail is listed."""
+    @property
+    def _page(self) -> str:
+        """The name of the folder of a page, or of the file of a widget."""
+        folder, _, file = self._file.removesuffix(".py").rpartition("/")
+        return (folder.rpartition("/")[2] if folder.startswith("app/tui/") else file).replace("_", " ")
+
+    def _heading(self, node: ast.Call, kind: str | None) -> str:
+        """Where a hint is shown and its key, the command of a reason, or the title of the row of a detail."""
+        if kind == "reasons":
+            return "{command}"
+        if kind == "hints":
+            action = next((text for one in node.args[3:4] for text in self._texts(one)), "")
+            key = next((text for text in self._texts(node.args[0])), "{key}")
+            page = PLACE_BY_ACTION.get(action.split("/")[0], "lists")
+            shown = "/" if key == "/" else "/".join(map(key_name, key.split("/")))
+            return f"{self._page if page == 'lists' else page}: {shown}"
         titles = [keyword.value for keyword in node.keywords if keyword.arg in {"title", "label"}]
-        named = node.args[:1] if is_hint else titles
-        return next((text for one in named for text in self._composition.texts(one)), "")
+        return next((text for one in titles for text in self._texts(one)), "")
+
+
+def _row_name(node: ast.AST, child: ast.AST) -> str:
+    """The name of the row of a table, if the child is its text."""
+    rows: Iterable[tuple[ast.expr | None, ast.expr]] = ()
+    if isinstance(node, ast.Dict):
+        rows = zip(node.keys, node.values, strict=True)
+    elif isinstance(node, ast.Tuple):
+        rows = ((node.elts[0], one) for one in node.elts[1:])
+    key = next((name for name, text in rows if text is child), None)
+    if not isinstance(key, ast.Constant) or not isinstance(child, ast.Constant | ast.JoinedStr):
+        return ""
+    return key.value if isinstance(key.value, str) and not CODE.search(key.value) else ""
 
 
 def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
@@ -359,7 +338,7 @@ def registered() -> Iterator[tuple[str, str, str]]:
     for key in setting_keys():
         yield "settings", key.name, key.description
     for group in FLAG_GROUPS:
-        yield "flags", group.title, group.title
+        yield "flags", "heading of a list of flags", group.title
         for flag in group.flags:
             yield "flags", f"--{flag.name}", flag.help
     for command, text in SUBCOMMAND_HELP.items():
@@ -373,15 +352,31 @@ def registered() -> Iterator[tuple[str, str, str]]:
     for each in SESSION_COMMANDS.values():
         yield "session commands", each.name, each.description
     for place in PLACES:
-        yield "keys", "group of keys", place.title
+        yield "keys", "heading of a list of keys", place.title
         for binding in place.bindings:
-            yield "keys", binding.id or binding.key, binding.description
+            if binding.description:
+                yield "keys", _key_context(place.title, binding.key, binding.id or ""), binding.description
+
+
+def _key_context(place: str, keys: str, action: str) -> str:
+    """Where a key works, the key as it is shown, and the name of its action."""
+    shown = "/".join(map(key_name, keys.split(",")))
+    return f"{place}: {shown} ({action})" if action else f"{place}: {shown}"
 
 
 def table_strings() -> list[InterfaceString]:
     rows = list(dict.fromkeys(registered()))
-    places = _places(text for _, _, text in rows)
-    return [InterfaceString(kind, *places.get(text, ("", 0)), text, context) for kind, context, text in rows]
+    actions = [_action(context) for kind, context, _ in rows if kind == "keys"]
+    places = _places((*(text for _, _, text in rows), *filter(None, actions)))
+    return [
+        InterfaceString(kind, *(places.get(_action(context)) or places.get(text, ("", 0))), text, context)
+        for kind, context, text in rows
+    ]
+
+
+def _action(context: str) -> str:
+    """The name of the action in the context of a key, whose text may be written in several places."""
+    return context.partition("(")[2].removesuffix(")")
 
 
 def _places(texts: Iterable[str]) -> dict[str, tuple[str, int]]:
@@ -401,16 +396,37 @@ def _places(texts: Iterable[str]) -> dict[str, tuple[str, int]]:
     return found
 
 
+@cache
+def read_modules() -> tuple[Module, ...]:
+    """The modules with texts that a person reads."""
+    shown_anywhere = re.compile(rf"\b({'|'.join((*error_classes(), *CALLS))})\(")
+    return tuple(
+        module_of(path)
+        for path in files(*SHIPPED)
+        if default_kind(name(path)) or shown_anywhere.search(path.read_text("utf-8"))
+    )
+
+
+@cache
+def shipped_program() -> Program:
+    return Program(read_modules(), error_classes())
+
+
 def strings(within: tuple[str, ...] = ("",)) -> list[InterfaceString]:
     """Those of some folders by kind, file and line. A text that a table has is left out of the other kinds."""
     tables = table_strings()
-    known = {one.text for one in tables}
+    modules = read_modules()
+    program = shipped_program()
+    known = {one.text for one in tables} | {slash.hint for slash in SLASH_COMMANDS}
+    key_labels = {one.text.casefold() for one in tables if one.kind == "keys"}
+    keys = {(one.context.partition(" (")[0], one.text.casefold()) for one in tables}
     rest = [
         one
-        for path in files(*SHIPPED)
-        if name(path).startswith(within)
-        for one in Literals(name(path), path.read_text("utf-8"))
-        if one.text not in known
+        for module in modules
+        if module.file.startswith(within)
+        for one in Literals(module, program)
+        if one.text not in known and (one.context, one.text.casefold()) not in keys
+        if one.kind != "hints" or one.context or one.text.casefold() not in key_labels
     ]
     return sorted({*(one for one in tables if one.file.startswith(within)), *rest})
 

@@ -1,8 +1,12 @@
 """`python -m tests.strings` finds the strings of every kind."""
 
+import ast
+
 import pytest
 
-from tests.strings import FOLDERS, Literals, main, table_strings
+from tests.string_sentences import Program
+from tests.string_texts import Module
+from tests.strings import FOLDERS, InterfaceString, Literals, error_classes, main, table_strings
 
 SOURCE = '''
 """A docstring is not shown."""
@@ -33,6 +37,37 @@ def show(request: Request, name: str, count: int) -> None:
 """
 
 
+JOINED = """
+from app.values.user_errors import FileError, UserError
+
+_MAX_BOATS = 3 << 10
+
+class SeaIsEmpty(UserError):
+    pass
+
+def _refuse(name: str, why: str) -> None:
+    raise UserError(f"{name} cannot sail: {why}.")
+
+def sail(harbour: Harbour, boats: list[str]) -> None:
+    if len(boats) > _MAX_BOATS:
+        _refuse(harbour.flagship, "more boats than the harbour has")
+    if harbour.is_closed:
+        raise FileError(harbour.chart, "is not a chart")
+    if not boats:
+        raise SeaIsEmpty("no boats are out")
+    tell(f"{len(boats)} of {_MAX_BOATS} boats left {self._display(harbour.port)}, the first {boats[0]}.")
+    try:
+        sail(harbour, boats[1:])
+    except SeaIsEmpty as problem:
+        tell(f"The race ended, because {problem}.")
+"""
+
+
+def listed(file: str, source: str) -> list[InterfaceString]:
+    module = Module(file, ast.parse(source))
+    return list(Literals(module, Program([module], {*error_classes(), "SeaIsEmpty"})))
+
+
 @pytest.mark.parametrize(
     ("kind", "context"),
     [
@@ -41,8 +76,7 @@ def show(request: Request, name: str, count: int) -> None:
         ("flags", "bayou export"),
         ("slash commands", "/model [name]"),
         ("session commands", "steer"),
-        ("keys", "app.interrupt"),
-        ("keys", "app.jobs.stop"),
+        ("keys", "jobs: ctrl+x (app.jobs.stop)"),
     ],
 )
 def test_tables_give_their_strings(kind: str, context: str):
@@ -51,7 +85,7 @@ def test_tables_give_their_strings(kind: str, context: str):
 
 
 def test_literals_of_a_page_have_the_kind_of_their_place():
-    assert {(one.kind, one.text) for one in Literals("app/tui/features/tides/page.py", SOURCE)} == {
+    assert {(one.kind, one.text) for one in listed("app/tui/features/tides/page.py", SOURCE)} == {
         ("titles", "Tides"),
         ("hints", "[sea]"),
         ("hints", "open"),
@@ -62,7 +96,7 @@ def test_literals_of_a_page_have_the_kind_of_their_place():
 
 
 def test_a_text_that_completes_another_is_listed_in_the_whole_sentence():
-    assert {one.text for one in Literals("app/tui/features/tides/page.py", PARTS)} == {
+    assert {one.text for one in listed("app/tui/features/tides/page.py", PARTS)} == {
         "No tide: the sea is empty. Choose one with /tides.",
         "No tide: all boats are out. Choose one with /tides.",
         "High water is at noon.",
@@ -70,8 +104,22 @@ def test_a_text_that_completes_another_is_listed_in_the_whole_sentence():
     }
 
 
+def test_a_text_that_is_given_to_an_error_or_a_function_is_listed_as_a_person_reads_it():
+    assert {one.text for one in listed("app/tui/features/tides/page.py", JOINED)} == {
+        "{flagship} cannot sail: more boats than the harbour has.",
+        "{chart} is not a chart",
+        "The race ended, because no boats are out.",
+        "{count} of 3072 boats left {port}, the first {boat}.",
+    }
+
+
+def test_a_hint_is_listed_with_its_page_and_key():
+    hints = [one for one in listed("app/tui/features/tides/page.py", SOURCE) if one.text == "open"]
+    assert [one.context for one in hints] == ["tides: enter"]
+
+
 def test_elsewhere_only_errors_and_hints_are_shown():
-    assert [one.kind for one in Literals("tools/tides.py", SOURCE)] == ["hints", "errors"]
+    assert [one.kind for one in listed("tools/tides.py", SOURCE)] == ["hints", "errors"]
 
 
 def test_the_list_is_the_same_each_time_and_can_be_narrowed():

@@ -396,7 +396,7 @@ def _join(joined: list[ast.expr], scope: Scope, depth: int) -> list[str]:
 
 def _texts_of_part(part: ast.expr, scope: Scope, depth: int) -> list[str]:
     found = texts(part, scope, depth)
-    if found:
+    if any(map(str.strip, found)) or (found and _is_left_out(part, scope)):
         return found
     amount = number(part, scope)
     return [
@@ -406,6 +406,16 @@ def _texts_of_part(part: ast.expr, scope: Scope, depth: int) -> list[str]:
         if amount < 1
         else f"{amount:.0f}"
     ]
+
+
+def _is_left_out(part: ast.expr, scope: Scope) -> bool:
+    """Tells whether a part is a blank literal, or blank because of an argument that a call leaves out."""
+    if isinstance(part, ast.Constant):
+        return True
+    conditions = [one.node for one in values(part, scope)]
+    return all(isinstance(one, ast.IfExp) and len(_branches(one, scope)) == 1 for one in conditions) and bool(
+        conditions
+    )
 
 
 def number(node: ast.AST, scope: Scope) -> float | None:

@@ -50,7 +50,6 @@ ROLES = {
 CALLS = {KeyHint.__name__: "hints", "notify": "messages", "warn": "messages"} | {
     one.__name__: "reasons"
     for one in (
-        command_findings.Finding,
         command_findings.safe_finding,
         command_findings.contained_finding,
         command_findings.forbidden_finding,
@@ -58,6 +57,8 @@ CALLS = {KeyHint.__name__: "hints", "notify": "messages", "warn": "messages"} | 
     )
 }
 """The kind of a literal by the function that it is passed to, in any folder."""
+SUBJECTS = {"app/mcp": "{server}", "app/undo": "{path}"}
+"""What the reasons of a folder, which begin with a small letter, are shown beside."""
 FOLDERS = {
     "app/permits": "reasons",
     "app/tui": "messages",
@@ -133,9 +134,9 @@ DATA_FIELDS = {
     "scope",
     "headers",
 }
-DETAILS = {"detail", "hint", "description", "help"}
+DETAILS = {"detail", "hint", "description", "help", "text", "remedy"}
 """Fields whose text is read beside the title of the same object."""
-DATA_TABLES = {"_SEARCH_WORDS", "_PLAIN_PROGRAMS", "COMMANDS_BY_GROUP", "KEY_ORDER"}
+DATA_TABLES = {"_SEARCH_WORDS", "_PLAIN_PROGRAMS", "_FAILURE_TIPS", "COMMANDS_BY_GROUP", "KEY_ORDER"}
 """Tables of words that are searched or ordered by, and not shown as they are written."""
 TABLES = ("app/resources/settings", "app/cli", "app/tui", "app/engine", "widgets")
 """Where the tables are written."""
@@ -146,9 +147,10 @@ CLASS = re.compile(r"^class (\w+)\(([^)]*)\)", re.MULTILINE)
 WORD = re.compile(r".*[A-Za-z]{2}")
 SENTENCE = re.compile(r"[A-Za-z{“\"'/(…][^\n]*?[a-z’']{2,}[,:;)]? (?:[\w{(“\"'/·]|\{)")
 """Two words or more, the second of which begins like one."""
+ROW_NAME = re.compile(r"[a-z][\w.-]*|[^\w\s]")
 FILLED_IN = re.compile(r"\{[\w. ]+\}")
 CODE = re.compile(
-    r"""[{}]\s*\n|;\s*$|</|="|^[#.]?[A-Z]\w+[^{]* \{ """
+    r"""^[a-z]+:[A-Z{]|[{}]\s*\n|;\s*$|</|="|^[#.]?[A-Z]\w+[^{]* \{ """
     r"""|\bselect \w+.* from\b|\b(?:insert|delete|update) (?:or|into|from)\b|^\s*\(\?|\\[sSwWdb]"""
 )
 """Style sheets, queries, markup and patterns."""
@@ -196,6 +198,7 @@ class Literals:
         self._module = module
         self._program = program
         self._errors = program.errors
+        self._subject = next((text for folder, text in SUBJECTS.items() if file.startswith(f"{folder}/")), "")
         self._default = default_kind(file)
 
     def __iter__(self) -> Iterator[InterfaceString]:
@@ -208,7 +211,8 @@ class Literals:
             for text in texts:
                 plain = FILLED_IN.sub("{…}", text.strip())
                 if kind and form.match(plain) and not CODE.search(text):
-                    yield InterfaceString(kind, self._file, getattr(node, "lineno", 0), text.strip())
+                    context = self._subject if text[:1].islower() else ""
+                    yield InterfaceString(kind, self._file, getattr(node, "lineno", 0), text.strip(), context)
 
     def _texts(self, node: ast.AST) -> list[str]:
         if isinstance(node, ast.AugAssign):
@@ -233,7 +237,7 @@ class Literals:
             if _is_shown(node, field, child):
                 heading = _row_name(node, child)
                 for found in self._below(child, kind, needs_sentence=needs_sentence):
-                    yield found._replace(context=found.context or heading)
+                    yield found._replace(context=heading or found.context)
 
     def _error(self, node: ast.Call) -> Iterator[InterfaceString]:
         """The sentence of an error, as its constructor or the place where it is caught makes it."""
@@ -252,7 +256,8 @@ class Literals:
             yield from self._error(node)
             return
         yield from self._below(node.func, kind, needs_sentence=needs_sentence)
-        own = CALLS.get(called)
+        is_finding = called == "Finding" and self._default == "reasons"
+        own = "reasons" if is_finding else CALLS.get(called)
         heading = self._heading(node, own)
         sinks = self._program.sinks(node, self._scope(node)) if kind or own else {}
         for argument in node.args:
@@ -274,7 +279,10 @@ class Literals:
                 keyword.value, own or role or kind, needs_sentence=role is None and needs_sentence
             ):
                 context = f"{self._page}: enter" if keyword.arg == "choose" else heading
-                yield found._replace(context=context) if keyword.arg in {*DETAILS, "choose"} else found
+                has_context = keyword.arg in {*DETAILS, "choose"} or (
+                    role == "hints" and context != found.text
+                )
+                yield found._replace(context=context) if has_context else found
 
     @property
     def _page(self) -> str:
@@ -292,7 +300,11 @@ class Literals:
             page = PLACE_BY_ACTION.get(action.split("/")[0], "lists")
             shown = "/" if key == "/" else "/".join(map(key_name, key.split("/")))
             return f"{self._page if page == 'lists' else page}: {shown}"
-        titles = [keyword.value for keyword in node.keywords if keyword.arg in {"title", "label"}]
+        by_name = {keyword.arg: keyword.value for keyword in node.keywords}
+        if {"id", "keys", "label"} <= by_name.keys():
+            action, keys = (next(iter(self._texts(by_name[one])), "") for one in ("id", "keys"))
+            return f"{PLACE_BY_ACTION.get(action, self._page)}: {'/'.join(map(key_name, keys.split(',')))}"
+        titles = [keyword.value for keyword in node.keywords if keyword.arg in {"title", "subject", "label"}]
         return next((text for one in titles for text in self._texts(one)), "")
 
 
@@ -306,7 +318,7 @@ def _row_name(node: ast.AST, child: ast.AST) -> str:
     key = next((name for name, text in rows if text is child), None)
     if not isinstance(key, ast.Constant) or not isinstance(child, ast.Constant | ast.JoinedStr):
         return ""
-    return key.value if isinstance(key.value, str) and not CODE.search(key.value) else ""
+    return key.value if isinstance(key.value, str) and ROW_NAME.fullmatch(key.value) else ""
 
 
 def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
@@ -318,6 +330,7 @@ def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
 def _is_shown(node: ast.AST, field: str, child: ast.AST) -> bool:
     """Docstrings, annotations, subscripts and comparisons are not."""
+    is_of_a_bug = isinstance(node, ast.Assert) and field == "msg"
     is_docstring = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
     is_key = isinstance(node, ast.Dict) and field == "keys"
     target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
@@ -325,6 +338,7 @@ def _is_shown(node: ast.AST, field: str, child: ast.AST) -> bool:
     is_header = isinstance(target, ast.Subscript) and ast.unparse(target.value).endswith("headers")
     return not (
         is_docstring
+        or is_of_a_bug
         or is_key
         or is_style
         or is_header

@@ -34,7 +34,7 @@ def read_rows(file: Path) -> list[TaskRow]:
         raise UserError(f"{file}: tasks are read from files that end in .jsonl, .yaml or .csv.")
     text = read_text(file)
     if text is None:
-        raise FileError(file, "there is no such file")
+        raise FileError(file, "does not exist")
     return list(read(file, text))
 
 

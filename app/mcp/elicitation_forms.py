@@ -50,7 +50,7 @@ def validate_field(field: FormField, text: str) -> tuple[Any, str]:
     match field.kind:
         case "yes-no":
             answer = text.lower()
-            return (answer in _YES, "") if answer in (*_YES, *_NO) else (None, "type yes or no")
+            return (answer in _YES, "") if answer in (*_YES, *_NO) else (None, "this field needs yes or no")
         case "number" | "integer":
             return _parse_number(field, text)
         case "choice":
@@ -147,9 +147,9 @@ def _parse_number(field: FormField, text: str) -> tuple[Any, str]:
     try:
         number = int(text) if is_whole else float(text)
     except ValueError:
-        return None, "type a whole number" if is_whole else "type a number"
+        return None, "this field needs a whole number" if is_whole else "this field needs a number"
     if number != number or number in (float("inf"), float("-inf")):
-        return None, "type a number"
+        return None, "this field needs a number"
     if field.least is not None and number < field.least:
         return None, f"must be at least {field.least:g}"
     if field.most is not None and number > field.most:

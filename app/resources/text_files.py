@@ -33,7 +33,7 @@ def read_text(path: Path) -> str | None:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
-        raise FileError(path, f"line {line}: not UTF-8 text; save the file as UTF-8") from None
+        raise FileError(path, f"is not UTF-8 text in line {line}; save the file as UTF-8") from None
 
 
 def symlink_escape(path: Path, base: Path) -> str:

@@ -449,4 +449,4 @@ def change_label(before: FileImage | None, after: FileImage | None) -> str:
         return f"now a {after.kind}"
     if before.hash == after.hash:
         return f"mode {before.mode:o} → {after.mode:o}"
-    return "changed" if after.kind == "file" else "points elsewhere"
+    return "changed" if after.kind == "file" else "link target changed"

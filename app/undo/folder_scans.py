@@ -119,7 +119,7 @@ async def compare_scans(old: FolderScan, new: FolderScan, scanner: FolderScanner
         for name in {**old.names, **new.names}
         if not _is_untouched(old.names.get(name), new.names.get(name))
     ]
-    hidden = {name: "it was ignored before" for name, seen in old.names.items() if seen.is_folder}
+    hidden = {name: "it was ignored by git before" for name, seen in old.names.items() if seen.is_folder}
     for place in old.folders.unreadable if old.folders is not None else ():
         hidden[f"{scanner.name_at(place)}/"] = "its folder could not be read before"
     back_to_clean = await scanner.present_states([name for name in touched if name not in new.names])

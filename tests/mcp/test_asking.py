@@ -56,7 +56,7 @@ def test_answers_are_what_the_server_wants():
         ("name", "x" * 20_000, "longer than 10,000 characters"),
         ("mail", "nobody", "an e-mail address like name@"),
         ("born", "2021-02-29", "a date like"),
-        ("oars", "many", "type a whole number"),
+        ("oars", "many", "this field needs a whole number"),
         ("oars", "9", "at most 8"),
         ("deep", "nan", "a number"),
         ("sure", "perhaps", "type yes or no"),

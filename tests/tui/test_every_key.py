@@ -245,7 +245,7 @@ async def back(app: App[Any], pilot: Pilot[int]) -> None:
 async def test_the_pages(tmp_path: Path) -> None:
     async with page(tmp_path) as (app, pilot):
         for step in PAGE:
-            for key in keys("the page", step.action):
+            for key in keys("the main screen", step.action):
                 await back(app, pilot)
                 app.editor.focus()
                 app.editor.reset(UnsentPrompt(text=""))
@@ -261,7 +261,7 @@ async def test_the_pages(tmp_path: Path) -> None:
 
 
 async def test_those_of_the_page_without_a_key_are_in_the_palette(tmp_path: Path) -> None:
-    unbound = [id_ for (place, id_), found in KEYS.items() if place == "the page" and not found]
+    unbound = [id_ for (place, id_), found in KEYS.items() if place == "the main screen" and not found]
     sessions = {"app.session.tree", "app.session.resume", "app.session.fork", "app.session.new"}
     assert set(unbound) == {*sessions, "app.files.redo"}
     shown = {"app.session.tree": "Session tree", "app.session.fork": "Fork"}
@@ -296,7 +296,7 @@ async def test_models_and_thinking_go_round(tmp_path: Path, monkeypatch: pytest.
             "app.message.dequeue": "taken back",
         }
         for action, value in told.items():
-            for key in keys("the page", action):
+            for key in keys("the main screen", action):
                 asked.clear()
                 await pilot.press(key)
                 await app.settling_until(pilot, lambda value=value: asked == [value])

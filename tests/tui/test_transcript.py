@@ -177,7 +177,7 @@ def test_a_job_that_ended_with_its_session_is_not_pending(home: Path) -> None:
         custom_type="background-result", content="x", details={"jobId": "job1", "state": "lost"}
     )
     block = message_blocks.custom_block("b", message, make_app(home).presenter.renderers)
-    assert (block.label, block.card.summary) == ("ended with the session", "no result")
+    assert (block.label, block.card.summary) == ("stopped at the end of the session", "no result")
     assert block.state is CardState.ABORTED
 
 

@@ -254,7 +254,7 @@ def test_the_id_of_a_crafted_session_names_no_file(told: Told, there: bool) -> N
     path = str(crafted(told, f'"id":"{head["id"]}"', '"id":"../outside"'))
     for words in ((), ("--yes",)):
         done = told.undo(path, *words)
-        assert done.returncode == 1 and "has a first line with an id that is none" in done.stderr
+        assert done.returncode == 1 and "has a first line whose session id is not valid" in done.stderr
     assert told.read("a.txt") == "two\n"
     assert (outside.read_text() if there else outside.exists()) in ("", False)
 

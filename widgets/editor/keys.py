@@ -47,11 +47,11 @@ def _make_selection_runner(move: EditCommand) -> Callable[[PromptKeyboard], obje
 
 
 EDITOR_KEYS: KeyTable[PromptKeyboard] = KeyTable(
-    Key("tui.input.submit", "enter", "Send", PromptKeyboard.submit_prompt),
+    Key("tui.input.submit", "enter", "Send the prompt", PromptKeyboard.submit_prompt),
     Key(
         "app.message.followUp",
         "alt+enter",
-        "Send after the agent is done; a new line while idle",
+        "Queue the prompt for after the run; a new line while idle",
         PromptKeyboard.submit_follow_up,
     ),
     Key(
@@ -60,10 +60,17 @@ EDITOR_KEYS: KeyTable[PromptKeyboard] = KeyTable(
         "New line",
         PromptKeyboard.new_line,
     ),
-    Key("tui.input.tab", "tab", "Complete", PromptKeyboard.complete_word),
+    Key("tui.input.tab", "tab", "Complete the word", PromptKeyboard.complete_word),
     Key("tui.editor.closeCompletion", "escape", "Close the completions", PromptKeyboard.close_popup),
-    Key("tui.editor.cursorUp", "up", "Row up, then older prompts", PromptKeyboard.move_up_or_older),
-    Key("tui.editor.cursorDown", "down", "Row down, then newer prompts", PromptKeyboard.move_down_or_newer),
+    Key(
+        "tui.editor.cursorUp", "up", "Row up; in the first row: older prompt", PromptKeyboard.move_up_or_older
+    ),
+    Key(
+        "tui.editor.cursorDown",
+        "down",
+        "Row down; in the last row: newer prompt",
+        PromptKeyboard.move_down_or_newer,
+    ),
     Key("tui.editor.historyPrevious", "alt+p", "Older prompt", PromptKeyboard.show_older_prompt),
     Key("tui.editor.historyNext", "alt+n", "Newer prompt", PromptKeyboard.show_newer_prompt),
     Key("tui.editor.historySearch", "ctrl+r", "Search older prompts", PromptKeyboard.request_history_search),
@@ -190,45 +197,50 @@ EDITOR_KEYS: KeyTable[PromptKeyboard] = KeyTable(
         lambda keyboard: keyboard.move_page(1),
     ),
     TextKey(
-        "tui.editor.deleteCharBackward", "backspace,ctrl+h", "Delete to the left", commands.delete_backward
+        "tui.editor.deleteCharBackward",
+        "backspace,ctrl+h",
+        "Delete the character to the left",
+        commands.delete_backward,
     ),
     TextKey(
         "tui.editor.deleteCharForward",
         "delete,ctrl+d",
-        "Delete to the right",
+        "Delete the character to the right",
         commands.delete_forward,
         needs_text=True,
     ),
     TextKey(
         "tui.editor.deleteWordBackward",
         "ctrl+w,alt+backspace,ctrl+backspace",
-        "Kill word left",
+        "Cut the word to the left",
         commands.kill_word_backward,
         needs_text_in_line=True,
     ),
     TextKey(
         "tui.editor.deleteWordForward",
         "alt+d,alt+delete,ctrl+delete",
-        "Kill word right",
+        "Cut the word to the right",
         commands.kill_word_forward,
         needs_text_in_line=True,
     ),
     TextKey(
         "tui.editor.deleteToLineStart",
         "ctrl+u",
-        "Kill to the line's start",
+        "Cut to the start of the line",
         commands.kill_to_line_start,
         needs_text_in_line=True,
     ),
     TextKey(
         "tui.editor.deleteToLineEnd",
         "ctrl+k",
-        "Kill to the line's end",
+        "Cut to the end of the line",
         commands.kill_to_line_end,
         needs_text=True,
     ),
-    TextKey("tui.editor.yank", "ctrl+y", "Yank the last killed text", EditorModel.yank),
-    TextKey("tui.editor.yankPop", "alt+y", "Yank an older killed text instead", EditorModel.yank_pop),
+    TextKey("tui.editor.yank", "ctrl+y", "Paste the last cut text", EditorModel.yank),
+    TextKey(
+        "tui.editor.yankPop", "alt+y", "Replace the pasted text by an older cut one", EditorModel.yank_pop
+    ),
     TextKey(
         "tui.editor.undo",
         "ctrl+underscore,ctrl+minus",
@@ -239,10 +251,15 @@ EDITOR_KEYS: KeyTable[PromptKeyboard] = KeyTable(
     Key(
         "tui.editor.expandPaste",
         "alt+e",
-        "Expand the paste at the cursor",
+        "Unfold the pasted text at the cursor",
         lambda keyboard: keyboard.run_edit(commands.expand_chip),
     ),
-    Key("app.editor.external", "ctrl+g", "Edit in your editor", PromptKeyboard.request_external_editor),
+    Key(
+        "app.editor.external",
+        "ctrl+g",
+        "Edit the prompt in your editor",
+        PromptKeyboard.request_external_editor,
+    ),
     Key("app.clipboard.paste", "ctrl+v", "Paste text or an image", PromptKeyboard.request_clipboard),
 )
 TEXT_EDITING_KEYS = tuple(key for key in EDITOR_KEYS if isinstance(key, TextKey))

@@ -74,7 +74,7 @@ class RowList(ScrollView, can_focus=False):
         self,
         rows: Sequence[ListRow] = (),
         *,
-        empty: str = "nothing here",
+        empty: str = "the list is empty",
         title_cells: int = 0,
         scatters: bool = True,
         heads: ListRow | None = None,

@@ -89,7 +89,15 @@ THEME_SAMPLE = PreviewText(
 class ThemeScreen(PickerScreen):
     """A theme picker: applies the theme under the cursor at once; Escape restores the previous one."""
 
-    ACTIONS = (PickerAction(id="app.themes.save", keys="ctrl+s", label="use as default", importance=7),)
+    ACTIONS = (
+        PickerAction(
+            id="app.themes.save",
+            keys="ctrl+s",
+            label="use as default",
+            help="Use as the default theme",
+            importance=7,
+        ),
+    )
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 
     def __init__(self, rows: Sequence[ListRow], current: str, use: Callable[[str], str | None]) -> None:

@@ -39,6 +39,9 @@ class PickerAction(msgspec.Struct, frozen=True, kw_only=True):
     keys: str
     """The default keys, separated by commas."""
     label: str
+    """The short name in the hint line."""
+    help: str = ""
+    """The name in the list of all keys, which is read without the page; empty: the label."""
     closes: bool = True
     """Returns the row and closes the picker; otherwise the application handles the action and the picker stays open."""
     needs_row: bool = True
@@ -51,7 +54,7 @@ def picker_bindings(actions: Sequence[PickerAction]) -> list[BindingType]:
         Binding(
             action.keys,
             f"act('{action.id}')",
-            action.label[:1].upper() + action.label[1:],
+            action.help or action.label[:1].upper() + action.label[1:],
             show=False,
             priority=True,
             id=action.id,

@@ -36,12 +36,12 @@ class QueueView(Widget, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False, id="app.queue.up"),
         Binding("down,j", "move(1)", "Down", show=False, id="app.queue.down"),
-        Binding("shift+up,K", "shift(-1)", "Earlier", show=False, id="app.queue.earlier"),
-        Binding("shift+down,J", "shift(1)", "Later", show=False, id="app.queue.later"),
-        Binding("enter,e", "edit", "Edit", show=False, id="app.queue.edit"),
-        Binding("delete,backspace,x", "remove", "Remove", show=False, id="app.queue.remove"),
-        Binding("tab,s", "switch", "Switch: steer or follow up", show=False, id="app.queue.switch"),
-        Binding("escape", "leave", "Back", show=False, id="app.queue.leave"),
+        Binding("shift+up,K", "shift(-1)", "Send the message earlier", show=False, id="app.queue.earlier"),
+        Binding("shift+down,J", "shift(1)", "Send the message later", show=False, id="app.queue.later"),
+        Binding("enter,e", "edit", "Edit the message", show=False, id="app.queue.edit"),
+        Binding("delete,backspace,x", "remove", "Remove the message", show=False, id="app.queue.remove"),
+        Binding("tab,s", "switch", "Switch between steer and follow up", show=False, id="app.queue.switch"),
+        Binding("escape", "leave", "Back to the editor", show=False, id="app.queue.leave"),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "queue--label",

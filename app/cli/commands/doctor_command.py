@@ -123,7 +123,7 @@ def _check_keys(paths: Paths) -> Finding:
     from app.tui.keys.keymap import read_key_map  # noqa: PLC0415  (of the full screen, for this check alone)
 
     if not is_file(paths.keybindings_file):
-        return Finding(subject="keys", state="ok", text="default keys")
+        return Finding(subject="keys", state="ok", text="the default keys are in use")
     found = read_key_map(paths.keybindings_file, ())
     if not found.is_readable:
         return Finding(
@@ -156,12 +156,12 @@ def _check_program(name: str, path: str | None, use: str, *, needed: bool) -> Fi
 def _check_sandbox() -> Finding:
     state = sandbox_state()
     if state.is_in_force:
-        return Finding(subject="sandbox", state="ok", text=f"works: {state.step}")
+        return Finding(subject="sandbox", state="ok", text=f"commands run in it: {state.step}")
     needed: FindingState = "broken" if state.setting == "required" else "warning"
     return Finding(
         subject="sandbox",
         state=needed,
-        text=f"does not work: {state.why or f'the setting is {state.setting}'}.",
+        text=f"commands cannot run in it: {state.why or f'the setting is {state.setting}'}.",
         next_step="Run bayou sandbox for details.",
     )
 
@@ -169,9 +169,13 @@ def _check_sandbox() -> Finding:
 async def _check_network(settings: EffectiveSettings, models: list[Model]) -> Finding:
     network = settings.settings.network
     if network.offline:
-        return Finding(subject="network", state="ok", text="not checked: the setting offline is on")
+        return Finding(
+            subject="network", state="ok", text="connections are not checked: the setting offline is on"
+        )
     if network.http_proxy or os.environ.get("HTTPS_PROXY") or os.environ.get("https_proxy"):
-        return Finding(subject="network", state="ok", text="not checked: requests use a proxy")
+        return Finding(
+            subject="network", state="ok", text="connections are not checked: requests use a proxy"
+        )
     hosts = sorted({host for model in models if (host := _model_host(model)) is not None})
     reached = await asyncio.gather(*map(_is_reachable, hosts))
     failed = [host for host, is_reached in zip(hosts, reached, strict=True) if not is_reached]
@@ -183,7 +187,7 @@ async def _check_network(settings: EffectiveSettings, models: list[Model]) -> Fi
             text=f"no connection to {names}.",
             next_step="Check the connection or the setting httpProxy.",
         )
-    text = "all model servers can be reached" if hosts else "not checked: no model has a key"
+    text = "all model servers can be reached" if hosts else "connections are not checked: no model has a key"
     return Finding(subject="network", state="ok", text=text)
 
 

@@ -164,7 +164,11 @@ def _judge_ps(call: ProgramCall) -> list[Finding]:
     is_plain = _SAFE_PS_OPTIONS.fullmatch(
         " ".join(["", *(word.text for word in call.words)]).removeprefix(" ")
     )
-    return [safe_finding("lists processes") if is_plain else contained_finding("unclear options of ps")]
+    return [
+        safe_finding("lists processes")
+        if is_plain
+        else contained_finding("has options of ps that bayou does not know")
+    ]
 
 
 def _judge_date(call: ProgramCall) -> list[Finding]:

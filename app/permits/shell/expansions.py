@@ -202,7 +202,7 @@ class Expansions(msgspec.Struct, frozen=True):
             return text
         text = text.replace("\\\n", "")
         if _NOT_A_WORD.search(text):
-            self.add_doubtful("a word is ambiguous")
+            self.add_doubtful("one of its words can be read in two ways")
             return UNKNOWN_MARK
         out: list[str] = []
         special = {

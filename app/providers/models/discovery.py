@@ -105,13 +105,13 @@ def discovery_hint(discovery: DiscoveryResult) -> str | None:
                 "Point baseUrl at the host that serves /models (usually …/v1)."
             )
         case "unavailable" if discovery.status is not None:
-            return f"Discovery failed: HTTP {discovery.status} from {discovery.url}"
+            return f"The models cannot be listed: HTTP {discovery.status} from {discovery.url}"
         case "unavailable":
             return f"The provider is not available ({discovery.error}).{kept}"
         case "empty":
-            return "Discovery worked but found 0 models. Check that /models answers with { data: [{ id }] }."
+            return "The server lists no models. Check that /models answers with { data: [{ id }] }."
         case "cached":
-            return f"{kept.strip()} It can be refreshed." if kept else "The list of models is a kept one."
+            return f"{kept.strip()} It can be refreshed." if kept else "The list of models is from the cache."
         case "unauthenticated":
             return "The provider needs a key before its models can be listed."
         case "idle":

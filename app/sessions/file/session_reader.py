@@ -148,7 +148,7 @@ def _read_contents(
         version = SESSION_VERSION
     header = _decode_header(header_data, path)
     if not is_session_id(header.id):  # files are named by it
-        raise NotASession(path, "has a first line with an id that is none", _REPAIR_HINT)
+        raise NotASession(path, "has a first line whose session id is not valid", _REPAIR_HINT)
     reading = SessionContents(header=header, entries=[], bad_lines=before, version=version, has_mark=has_mark)
     reading.size = file.tell()
     file.seek(-1, os.SEEK_CUR)

@@ -26,11 +26,40 @@ class BatchScreen(PickerScreen):
     IS_SEARCHED: ClassVar[bool] = False
     IS_COUNTED: ClassVar[bool] = False
     ACTIONS = (
-        PickerAction(id=SHOW_PATCH_ACTION, keys="d", label="diff", closes=False, importance=7),
-        PickerAction(id=APPLY_PATCH_ACTION, keys="a", label="apply", closes=False, importance=6),
-        PickerAction(id=PUSH_PATCH_ACTION, keys="b", label="push branch", closes=False, importance=4),
-        PickerAction(id=STOP_ACTION, keys="x", label="stop", closes=False, importance=7),
-        PickerAction(id=PAUSE_ACTION, keys="p", label="pause", closes=False, needs_row=False, importance=6),
+        PickerAction(
+            id=SHOW_PATCH_ACTION,
+            keys="d",
+            label="diff",
+            help="Show the run's changes",
+            closes=False,
+            importance=7,
+        ),
+        PickerAction(
+            id=APPLY_PATCH_ACTION,
+            keys="a",
+            label="apply",
+            help="Apply the run's changes to the project",
+            closes=False,
+            importance=6,
+        ),
+        PickerAction(
+            id=PUSH_PATCH_ACTION,
+            keys="b",
+            label="push branch",
+            help="Push the run's changes as a branch",
+            closes=False,
+            importance=4,
+        ),
+        PickerAction(id=STOP_ACTION, keys="x", label="stop", help="Stop the run", closes=False, importance=7),
+        PickerAction(
+            id=PAUSE_ACTION,
+            keys="p",
+            label="pause",
+            help="Start no further runs, or start them again",
+            closes=False,
+            needs_row=False,
+            importance=6,
+        ),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         *picker_bindings(ACTIONS),
@@ -39,8 +68,8 @@ class BatchScreen(PickerScreen):
 
     def __init__(self, view: BatchView) -> None:
         super().__init__(
-            f"Batch {view.batch_folder.name}", view.run_rows(), order="given", choose="open", empty="no runs yet",
-            is_full_height=True,
+            f"Batch {view.batch_folder.name}", view.run_rows(), order="given", choose="open",
+            empty="no runs of this batch yet", is_full_height=True,
         )  # fmt: skip
         self.view = view
         self._shown_changes = -1

@@ -89,7 +89,7 @@ class ActionTable:
     @cached_property
     def binding_groups(self) -> tuple[BindingGroup, ...]:
         """The groups of key bindings of all widgets and screens, in the order of the list of keys."""
-        return (make_binding_group("the page", self._page), *_PAGE_BINDING_GROUPS, *self._screens())
+        return (make_binding_group("the main screen", self._page), *_PAGE_BINDING_GROUPS, *self._screens())
 
     def key_rows(self) -> list[ActionRow]:
         """Returns the rows of the list of keys; an action that several screens have gets one row, at the first."""
@@ -178,6 +178,6 @@ class ActionTable:
 
     def _groups_page_first(self) -> Iterator[BindingGroup]:
         """Yields the groups of key bindings, those of the page first, so that most lookups import no screen."""
-        yield make_binding_group("the page", self._page)
+        yield make_binding_group("the main screen", self._page)
         yield from _PAGE_BINDING_GROUPS
         yield from self.binding_groups

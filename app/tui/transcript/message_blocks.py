@@ -511,7 +511,7 @@ def _job_block(block_id: str, text: str, details: dict[str, object]) -> CustomBl
             blocks=(TextBlock(text=text, tail=True),),
         ),
         state=_CARD_STATE_BY_JOB_STATE.get(state, CardState.DONE),
-        label="ended with the session" if is_lost else PENDING,
+        label="stopped at the end of the session" if is_lost else PENDING,
     )
 
 

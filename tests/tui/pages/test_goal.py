@@ -20,7 +20,7 @@ async def test_a_goal_without_a_check_asks_for_one(tmp_path: Path) -> None:
         async with person.asked(page_of(harness, person).run_goal_command("Right.")):
             assert "Which command checks it?" in person.sees
             await person.press("enter")
-            await person.sees_soon("a goal needs a check")
+            await person.sees_soon("a goal needs a command that checks it")
             await person.press(*CHECK, "enter")
         await harness.session.wait_until_idle()
     assert now(harness).status == "done" and now(harness).text == "Right."

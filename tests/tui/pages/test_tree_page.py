@@ -152,7 +152,7 @@ async def test_two_branches_are_compared_side_by_side(tmp_path: Path) -> None:
         headings = person.sees.splitlines()[1]
         assert "third" in headings and "second" in headings
         assert "± notes.md" in person.sees
-        assert "branches split at: a" in person.sees
+        assert "the branches split at: a" in person.sees
         await person.press("escape", "escape")
 
 

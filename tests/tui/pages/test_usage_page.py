@@ -88,7 +88,7 @@ async def test_what_is_left_out_is_named(root: Path) -> None:
 
 async def test_the_usage_page_without_usage_says_so(tmp_path: Path) -> None:
     async with at_the_keyboard() as person, person.asked(page(tmp_path / "none", person).open()):
-        await person.sees_soon("no usage yet", "Usage by day")
+        await person.sees_soon("no usage recorded yet", "Usage by day")
         await person.press("enter", "tab", "escape")
 
 

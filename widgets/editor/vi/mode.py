@@ -144,7 +144,7 @@ class ViMode:
         if self.pending_keys:
             return f"{self.mode} · {self.pending_keys}"
         is_search = self.has_failed and self.command.motion in _SEARCH_MOTIONS
-        return f"{self.mode} · nothing found" if is_search else self.mode
+        return f"{self.mode} · no match found" if is_search else self.mode
 
     def _motion_outside_text(self, command: ViCommand) -> ViKeyOutcome | None:
         row, last = self._model.cursor[0], len(self._model.lines) - 1

@@ -23,10 +23,10 @@ class SearchBar(Horizontal):
 
     DEFAULT_CSS = "SearchBar { height: 1; display: none; } SearchBar.is-open { display: block; }"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,ctrl+n", "step(1)", "Next hit", id="search.next"),
-        Binding("up,ctrl+p", "step(-1)", "Previous hit", id="search.previous"),
-        Binding("enter", "accept", "Go there", id="search.accept"),
-        Binding("escape", "cancel", "Back", id="search.cancel"),
+        Binding("down,ctrl+n", "step(1)", "Next match", id="search.next"),
+        Binding("up,ctrl+p", "step(-1)", "Previous match", id="search.previous"),
+        Binding("enter", "accept", "Go to the match", id="search.accept"),
+        Binding("escape", "cancel", "Close the search, back to where it began", id="search.cancel"),
     ]
 
     class Left(Message):

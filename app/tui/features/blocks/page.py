@@ -19,7 +19,15 @@ from widgets.transcript.view import Transcript
 class SymbolsScreen(PickerScreen):
     """A picker of the symbols in a file map; a key copies a symbol's path and lines."""
 
-    ACTIONS = (PickerAction(id="app.symbols.copy", keys="ctrl+y", label="copy location", importance=7),)
+    ACTIONS = (
+        PickerAction(
+            id="app.symbols.copy",
+            keys="ctrl+y",
+            label="copy location",
+            help="Copy file and line of the symbol",
+            importance=7,
+        ),
+    )
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
     IS_ALIGNED = False
 

@@ -109,11 +109,19 @@ class ContextScreen(PickerScreen):
 
     IS_COUNTED: ClassVar[bool] = False
     ACTIONS = (
-        PickerAction(id="app.context.drop", keys="ctrl+x", label="drop/restore", closes=False, importance=7),
+        PickerAction(
+            id="app.context.drop",
+            keys="ctrl+x",
+            label="drop/restore",
+            help="Drop a large result from the context, or restore it",
+            closes=False,
+            importance=7,
+        ),
         PickerAction(
             id="app.context.preview",
             keys="ctrl+e",
             label="compact",
+            help="Compact the context",
             needs_row=False,
             importance=6,
         ),

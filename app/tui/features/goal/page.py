@@ -26,7 +26,7 @@ POLL_SECONDS = 3.0
 """Seconds between two looks at the files while a proof holds; each costs one `lstat` per file."""
 MIN_POLL_PAUSE_FACTOR = 100
 """How many times as long as a look the pause after it is at least."""
-_NO_CHECK_TEXT = "a goal needs a check"
+_NO_CHECK_TEXT = "a goal needs a command that checks it"
 
 
 class GoalScreen(PickerScreen):
@@ -35,9 +35,30 @@ class GoalScreen(PickerScreen):
     IS_SEARCHED: ClassVar[bool] = False  # single letters are keys here
     IS_COUNTED: ClassVar[bool] = False
     ACTIONS = (
-        PickerAction(id="app.goal.check", keys="c", label="check now", needs_row=False, importance=8),
-        PickerAction(id="app.goal.continue", keys="g", label="continue", needs_row=False, importance=7),
-        PickerAction(id="app.goal.clear", keys="x", label="remove goal", needs_row=False, importance=6),
+        PickerAction(
+            id="app.goal.check",
+            keys="c",
+            label="check now",
+            help="Run the goal's check now",
+            needs_row=False,
+            importance=8,
+        ),
+        PickerAction(
+            id="app.goal.continue",
+            keys="g",
+            label="continue",
+            help="Let the agent continue with the goal",
+            needs_row=False,
+            importance=7,
+        ),
+        PickerAction(
+            id="app.goal.clear",
+            keys="x",
+            label="remove goal",
+            help="Remove the goal",
+            needs_row=False,
+            importance=6,
+        ),
     )
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 

@@ -43,7 +43,16 @@ _STATE_TONES: dict[str, Tone] = {
 class HelpersScreen(PickerScreen):
     """A picker of a session's helper agents and its other background jobs."""
 
-    ACTIONS = (PickerAction(id="app.tasks.stop", keys="ctrl+x", label="stop", closes=False, importance=7),)
+    ACTIONS = (
+        PickerAction(
+            id="app.tasks.stop",
+            keys="ctrl+x",
+            label="stop",
+            help="Stop the helper or job",
+            closes=False,
+            importance=7,
+        ),
+    )
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 
     def __init__(self, rows: Sequence[ListRow], done: Callable[[ListRow], PreviewText]) -> None:

@@ -31,12 +31,31 @@ class PlaceRow(msgspec.Struct, frozen=True, kw_only=True):
     is_folder: bool = False
 
 
-USES_ACTION = PickerAction(id="app.map.uses", keys="ctrl+r", label="uses", importance=7)
-OPEN_ACTION = PickerAction(id="app.map.open", keys="ctrl+o", label="open in your editor", importance=6)
-COPY_ACTION = PickerAction(
-    id="app.map.copy", keys="ctrl+y", label="copy location", closes=False, importance=3
+USES_ACTION = PickerAction(
+    id="app.map.uses", keys="ctrl+r", label="uses", help="List the uses of the symbol", importance=7
 )
-MENTION_ACTION = PickerAction(id="app.map.mention", keys="ctrl+t", label="mention", importance=5)
+OPEN_ACTION = PickerAction(
+    id="app.map.open",
+    keys="ctrl+o",
+    label="open in your editor",
+    help="Open the file in your editor",
+    importance=6,
+)
+COPY_ACTION = PickerAction(
+    id="app.map.copy",
+    keys="ctrl+y",
+    label="copy location",
+    help="Copy file and line",
+    closes=False,
+    importance=3,
+)
+MENTION_ACTION = PickerAction(
+    id="app.map.mention",
+    keys="ctrl+t",
+    label="mention",
+    help="Mention the file or symbol in the prompt",
+    importance=5,
+)
 
 
 class MapScreen(PickerScreen):
@@ -49,6 +68,7 @@ class MapScreen(PickerScreen):
             id="app.map.order",
             keys="tab",
             label="sort order",
+            help="Change the sort order",
             closes=False,
             needs_row=False,
             importance=5,
@@ -57,8 +77,12 @@ class MapScreen(PickerScreen):
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         *picker_bindings(ACTIONS),
-        Binding("right", "fold(True)", "Unfold", show=False, priority=True, id="app.map.unfold"),
-        Binding("left", "fold(False)", "Fold", show=False, priority=True, id="app.map.fold"),
+        Binding(
+            "right", "fold(True)", "Unfold the file or folder", show=False, priority=True, id="app.map.unfold"
+        ),
+        Binding(
+            "left", "fold(False)", "Fold the file or folder", show=False, priority=True, id="app.map.fold"
+        ),
     ]
     IS_ALIGNED = False
 
@@ -96,7 +120,7 @@ class MapScreen(PickerScreen):
             order="given",
             current=current,
             note=note,
-            empty="no match",
+            empty="no matching file or symbol",
             preview=preview,
             is_full_height=True,
             filters=False,
@@ -168,7 +192,7 @@ class PlacesScreen(PickerScreen):
             order="given",
             choose=choose,
             current=current,
-            empty="no match",
+            empty="no matching file or symbol",
             preview=preview,
             is_full_height=True,
         )

@@ -83,9 +83,17 @@ class FormScreen(_AskedScreen):
     `app.form.decline`."""
 
     ACTIONS = (
-        PickerAction(id="app.form.send", keys="s", label="send", importance=8),
-        PickerAction(id="app.form.clear", keys="x", label="clear"),
-        PickerAction(id="app.form.decline", keys="d", label="decline", importance=7),
+        PickerAction(
+            id="app.form.send", keys="s", label="send", help="Send the answers to the server", importance=8
+        ),
+        PickerAction(id="app.form.clear", keys="x", label="clear", help="Clear the field"),
+        PickerAction(
+            id="app.form.decline",
+            keys="d",
+            label="decline",
+            help="Decline to answer the server",
+            importance=7,
+        ),
     )
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 
@@ -166,8 +174,17 @@ class ChoicesScreen(_AskedScreen):
     """A screen with choices of which several may be marked; returns the row for another answer, or `app.form.keep`."""
 
     ACTIONS = (
-        PickerAction(id="app.form.mark", keys="space", label="select", closes=False, importance=9),
-        PickerAction(id="app.form.keep", keys="ctrl+s", label="save", importance=8),
+        PickerAction(
+            id="app.form.mark",
+            keys="space",
+            label="select",
+            help="Select or deselect the choice",
+            closes=False,
+            importance=9,
+        ),
+        PickerAction(
+            id="app.form.keep", keys="ctrl+s", label="save", help="Save the selected choices", importance=8
+        ),
     )
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 

@@ -33,13 +33,59 @@ class ServersScreen(PickerScreen):
     """A picker of the MCP servers; Enter opens a server's tools, other keys test, switch, restart or remove it."""
 
     ACTIONS = (
-        PickerAction(id="app.mcp.test", keys="t", label="test", closes=False, importance=7),
-        PickerAction(id="app.mcp.switch", keys="e", label="on/off", closes=False, importance=7),
-        PickerAction(id="app.mcp.exposure", keys="x", label="exposure", closes=False, importance=5),
-        PickerAction(id="app.mcp.restart", keys="r", label="restart", closes=False, importance=5),
-        PickerAction(id="app.mcp.sign", keys="l", label="sign in/out", importance=6),
-        PickerAction(id="app.mcp.open", keys="o", label="open config", importance=4),
-        PickerAction(id="app.mcp.remove", keys="d", label="remove", importance=4),
+        PickerAction(
+            id="app.mcp.test",
+            keys="t",
+            label="test",
+            help="Test the connection to the server",
+            closes=False,
+            importance=7,
+        ),
+        PickerAction(
+            id="app.mcp.switch",
+            keys="e",
+            label="on/off",
+            help="Enable or disable the server",
+            closes=False,
+            importance=7,
+        ),
+        PickerAction(
+            id="app.mcp.exposure",
+            keys="x",
+            label="exposure",
+            help="Change how the model reaches the server's tools",
+            closes=False,
+            importance=5,
+        ),
+        PickerAction(
+            id="app.mcp.restart",
+            keys="r",
+            label="restart",
+            help="Restart the server",
+            closes=False,
+            importance=5,
+        ),
+        PickerAction(
+            id="app.mcp.sign",
+            keys="l",
+            label="sign in/out",
+            help="Sign in to the server, or sign out",
+            importance=6,
+        ),
+        PickerAction(
+            id="app.mcp.open",
+            keys="o",
+            label="open config",
+            help="Open the server's config file",
+            importance=4,
+        ),
+        PickerAction(
+            id="app.mcp.remove",
+            keys="d",
+            label="remove",
+            help="Remove the server from its config file",
+            importance=4,
+        ),
     )
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
     IS_SEARCHED: ClassVar[bool] = False  # single letters are keys here
@@ -54,7 +100,7 @@ class ServersScreen(PickerScreen):
             order="given",
             choose="tools",
             current=current,
-            empty="no servers",
+            empty="no MCP servers",
             heads=_column_heads(),
             preview=about,
         )

@@ -46,11 +46,35 @@ class ModelScreen(PickerScreen):
     """The model picker: lists all models; Tab limits the list to those that ctrl+p cycles through."""
 
     ACTIONS = (
-        PickerAction(id="app.models.save", keys="ctrl+s", label="use as default", importance=7),
-        PickerAction(id="app.models.scope", keys="tab", label="all/scoped", closes=False, needs_row=False),
-        PickerAction(id="app.models.login", keys="ctrl+y", label="connect provider", importance=6),
         PickerAction(
-            id="app.models.refresh", keys="ctrl+r", label="refresh list", closes=False, importance=3
+            id="app.models.save",
+            keys="ctrl+s",
+            label="use as default",
+            help="Use as the default model",
+            importance=7,
+        ),
+        PickerAction(
+            id="app.models.scope",
+            keys="tab",
+            label="all/scoped",
+            help="Switch between all models and those to cycle through",
+            closes=False,
+            needs_row=False,
+        ),
+        PickerAction(
+            id="app.models.login",
+            keys="ctrl+y",
+            label="connect provider",
+            help="Connect a provider",
+            importance=6,
+        ),
+        PickerAction(
+            id="app.models.refresh",
+            keys="ctrl+r",
+            label="refresh list",
+            help="List the provider's models again",
+            closes=False,
+            importance=3,
         ),
     )
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
@@ -117,7 +141,15 @@ class ModelScreen(PickerScreen):
 class ThinkingLevelScreen(PickerScreen):
     """The picker for the model's thinking level, for this session or as the default."""
 
-    ACTIONS = (PickerAction(id="app.thinking.save", keys="ctrl+s", label="use as default", importance=7),)
+    ACTIONS = (
+        PickerAction(
+            id="app.thinking.save",
+            keys="ctrl+s",
+            label="use as default",
+            help="Use as the default thinking level",
+            importance=7,
+        ),
+    )
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 
 
@@ -127,24 +159,55 @@ class ScopedModelsScreen(PickerScreen):
 
     ACTIONS = (
         PickerAction(
-            id="app.models.enableAll", keys="ctrl+a", label="all", closes=False, needs_row=False, importance=3
-        ),
-        PickerAction(
-            id="app.models.clearAll",
-            keys="ctrl+x",
-            label="none",
+            id="app.models.enableAll",
+            keys="ctrl+a",
+            label="all",
+            help="Select all models",
             closes=False,
             needs_row=False,
             importance=3,
         ),
         PickerAction(
-            id="app.models.toggleProvider", keys="ctrl+p", label="provider", closes=False, importance=4
+            id="app.models.clearAll",
+            keys="ctrl+x",
+            label="none",
+            help="Deselect all models",
+            closes=False,
+            needs_row=False,
+            importance=3,
         ),
-        PickerAction(id="app.models.reorderUp", keys="alt+up", label="move up", closes=False, importance=5),
         PickerAction(
-            id="app.models.reorderDown", keys="alt+down", label="move down", closes=False, importance=5
+            id="app.models.toggleProvider",
+            keys="ctrl+p",
+            label="provider",
+            help="Select all models of this provider, or none",
+            closes=False,
+            importance=4,
         ),
-        PickerAction(id="app.models.keep", keys="ctrl+s", label="save", needs_row=False, importance=9),
+        PickerAction(
+            id="app.models.reorderUp",
+            keys="alt+up",
+            label="move up",
+            help="Move the model up",
+            closes=False,
+            importance=5,
+        ),
+        PickerAction(
+            id="app.models.reorderDown",
+            keys="alt+down",
+            label="move down",
+            help="Move the model down",
+            closes=False,
+            importance=5,
+        ),
+        PickerAction(
+            id="app.models.keep",
+            keys="ctrl+s",
+            label="save",
+            help="Save the selection",
+            needs_row=False,
+            importance=9,
+        ),
     )
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 

@@ -24,8 +24,22 @@ class PendingScreen(PickerScreen):
     """A picker of staged changes; Enter opens the chosen one for review, other keys apply or discard it."""
 
     ACTIONS = (
-        PickerAction(id="app.pending.apply", keys="ctrl+s", label="apply", closes=False, importance=8),
-        PickerAction(id="app.pending.discard", keys="ctrl+x", label="discard", closes=False, importance=7),
+        PickerAction(
+            id="app.pending.apply",
+            keys="ctrl+s",
+            label="apply",
+            help="Apply the staged changes",
+            closes=False,
+            importance=8,
+        ),
+        PickerAction(
+            id="app.pending.discard",
+            keys="ctrl+x",
+            label="discard",
+            help="Discard the staged changes",
+            closes=False,
+            importance=7,
+        ),
     )
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 

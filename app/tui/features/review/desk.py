@@ -337,7 +337,9 @@ class ReviewDesk:
         shown, changes = self._shown_file, self._comparison.changes
         hunks = shown.hunks_of_block(block_id) if shown is not None and shown.file.path == path else ()
         if shown is None or changes is None or len(hunks) != 1:
-            screen.show_note("o unfolds the file to edit its hunks" if hunks else "nothing to edit")
+            screen.show_note(
+                "o unfolds the file to edit its hunks" if hunks else "this file has no lines to edit"
+            )
             return
         hunk = hunks[0]
         if why := shown.conflicts.get(hunk.key):
@@ -429,7 +431,7 @@ class ReviewDesk:
             elif self._undoable_decisions:
                 last = self._undoable_decisions[-1]
             else:
-                screen.show_note("nothing to undo here")
+                screen.show_note("no decision in this review to undo")
                 return
         if last is not None:
             path, block_id = last.path, last.block_id

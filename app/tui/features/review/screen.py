@@ -362,7 +362,7 @@ class ReviewQuestionScreen(ReviewScreen):
 
     def action_answer(self, answer: ReviewAnswer) -> None:
         label = self.view.answers[("yes", "always", "no").index(answer)]
-        problem = self._answer(answer) if label else "this answer is not available here"
+        problem = self._answer(answer) if label else "this answer is not offered for this call"
         if problem is None:
             self.dismiss(None)
         else:

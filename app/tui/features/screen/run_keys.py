@@ -33,7 +33,7 @@ class RunActions(msgspec.Struct, frozen=True):
         if text is None:
             self.presenter.add_note("There is no answer to copy yet.")
             return
-        self.copy(text, f"answer, {pluralized(len(text.splitlines()), 'line')}")
+        self.copy(text, f"the last answer, {pluralized(len(text.splitlines()), 'line')}")
 
     async def retry_request(self) -> None:
         """Sends the request of a failed or stopped answer again, which is removed from the context; during a wait for a

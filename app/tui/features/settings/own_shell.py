@@ -22,7 +22,13 @@ from widgets.screens.picker import Picked, PickerAction, PickerScreen, picker_bi
 from widgets.screens.preview import PreviewPart, PreviewText
 
 RETAKE_ACTION = PickerAction(
-    id="app.ownShell.again", keys="ctrl+r", label="reload", closes=False, needs_row=False, importance=7
+    id="app.ownShell.again",
+    keys="ctrl+r",
+    label="reload",
+    help="Read your shell's startup files again",
+    closes=False,
+    needs_row=False,
+    importance=7,
 )
 
 
@@ -73,7 +79,7 @@ class OwnShellPage(msgspec.Struct, frozen=True):
                 choose="open",
                 current=current,
                 note=note or self._note_text(found),
-                empty="nothing imported",
+                empty="no shell definitions imported",
                 preview=lambda row: _definition_preview(self.snapshot_source.current_snapshot(), row),
                 is_full_height=True,
             )

@@ -74,10 +74,23 @@ class SettingsScreen(PickerScreen):
 
     BELOW_MIN_ROWS = 16
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("right", "cycle(1)", "Next value", show=False, id="app.settings.next"),
-        Binding("left", "cycle(-1)", "Previous value", show=False, id="app.settings.previous"),
-        Binding("delete,ctrl+backspace", "reset", "Default", show=False, id="app.settings.reset"),
-        Binding("ctrl+o", "look", "Show details", show=False, id="app.settings.look", priority=True),
+        Binding("right", "cycle(1)", "Next value of the setting", show=False, id="app.settings.next"),
+        Binding("left", "cycle(-1)", "Previous value of the setting", show=False, id="app.settings.previous"),
+        Binding(
+            "delete,ctrl+backspace",
+            "reset",
+            "Reset the setting to its default",
+            show=False,
+            id="app.settings.reset",
+        ),
+        Binding(
+            "ctrl+o",
+            "look",
+            "Show the setting's description",
+            show=False,
+            id="app.settings.look",
+            priority=True,
+        ),
     ]
 
     class Changed(ScreenRequest["SettingsScreen"]):

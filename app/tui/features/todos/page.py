@@ -35,11 +35,37 @@ class TodosScreen(PickerScreen):
     IS_SEARCHED: ClassVar[bool] = False  # single letters are keys here
     IS_COUNTED: ClassVar[bool] = False
     ACTIONS = (
-        PickerAction(id="app.todos.cycle", keys="space", label="status", closes=False, importance=8),
-        PickerAction(id="app.todos.edit", keys="e", label="edit", closes=False, importance=6),
-        PickerAction(id="app.todos.add", keys="a", label="add", closes=False, needs_row=False, importance=7),
-        PickerAction(id="app.todos.drop", keys="d", label="drop", closes=False, importance=5),
-        PickerAction(id="app.todos.clear", keys="c", label="clear all", importance=4),
+        PickerAction(
+            id="app.todos.cycle",
+            keys="space",
+            label="status",
+            help="Next status of the todo",
+            closes=False,
+            importance=8,
+        ),
+        PickerAction(
+            id="app.todos.edit", keys="e", label="edit", help="Edit the todo", closes=False, importance=6
+        ),
+        PickerAction(
+            id="app.todos.add",
+            keys="a",
+            label="add",
+            help="Add a todo",
+            closes=False,
+            needs_row=False,
+            importance=7,
+        ),
+        PickerAction(
+            id="app.todos.drop",
+            keys="d",
+            label="drop",
+            help="Mark the todo as dropped",
+            closes=False,
+            importance=5,
+        ),
+        PickerAction(
+            id="app.todos.clear", keys="c", label="clear all", help="Remove all todos", importance=4
+        ),
     )
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 

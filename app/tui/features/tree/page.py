@@ -258,8 +258,8 @@ class TreePage(msgspec.Struct, frozen=True):
             )
             for name, branch in zip(names, branches, strict=True)
         ]
-        parted = full_entry_text(log.entry(ancestor)) if ancestor else "at the beginning"
-        note = f"branches split at: {one_line(parted, 40)}"
+        parted = one_line(full_entry_text(log.entry(ancestor)), 40) if ancestor else ""
+        note = f"the branches split at: {parted}" if parted else "the branches split at the beginning"
         await self.ask(PageScreen("Two branches", *sides, note=note))
 
 

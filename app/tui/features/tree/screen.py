@@ -68,26 +68,35 @@ class TreeScreen(SheetScreen[None]):
 
     AUTO_FOCUS: ClassVar[str | None] = ""  # single letters are keys until a search starts
     BINDINGS: ClassVar[list[BindingType]] = [
-        _binding("tui.select.confirm", "enter", "enter", "Go there"),
+        _binding("tui.select.confirm", "enter", "enter", "Go to the entry"),
         _binding("tui.select.up", "up", "move(-1)", "Up"),
         _binding("tui.select.down", "down", "move(1)", "Down"),
         _binding("app.tree.up", "k", "move(-1)", "Up"),
         _binding("app.tree.down", "j", "move(1)", "Down"),
         _binding("tui.select.pageUp", "pageup", "page(-1)", "Page up"),
         _binding("tui.select.pageDown", "pagedown", "page(1)", "Page down"),
-        _binding("tui.select.first", "home", "edge(False)", "First"),
-        _binding("tui.select.last", "end", "edge(True)", "Last"),
+        _binding("tui.select.first", "home", "edge(False)", "First entry"),
+        _binding("tui.select.last", "end", "edge(True)", "Last entry"),
         _binding(
-            "app.tree.foldOrUp", "left,ctrl+left,alt+left", "fold", "Fold, or go to the start of the branch"
+            "app.tree.foldOrUp", "left,ctrl+left,alt+left", "fold", "Fold the branch, or go to its start"
         ),
-        _binding("app.tree.unfoldOrDown", "right,ctrl+right,alt+right", "unfold", "Unfold, or go down"),
+        _binding(
+            "app.tree.unfoldOrDown", "right,ctrl+right,alt+right", "unfold", "Unfold the branch, or go down"
+        ),
         _binding("app.tree.nextBranch", "right_square_bracket", "branch(1)", "Next branch"),
         _binding("app.tree.previousBranch", "left_square_bracket", "branch(-1)", "Previous branch"),
-        _binding("app.tree.nextSibling", "shift+down,alt+down", "sibling(1)", "Next sibling"),
-        _binding("app.tree.previousSibling", "shift+up,alt+up", "sibling(-1)", "Previous sibling"),
-        _binding("app.tree.parent", "backspace", "parent", "Parent"),
+        _binding(
+            "app.tree.nextSibling", "shift+down,alt+down", "sibling(1)", "Next entry with the same parent"
+        ),
+        _binding(
+            "app.tree.previousSibling",
+            "shift+up,alt+up",
+            "sibling(-1)",
+            "Previous entry with the same parent",
+        ),
+        _binding("app.tree.parent", "backspace", "parent", "Go to the parent entry"),
         _binding("app.tree.here", "full_stop", "here", "Go to the current entry"),
-        _binding("app.tree.search", "slash", "search", "Search"),
+        _binding("app.tree.search", "slash", "search", "Search the tree"),
         _binding("app.tree.fork", "f", "ask('fork')", "Fork into a new session"),
         _binding("app.tree.clone", "c", "ask('clone')", "Clone this branch"),
         _binding(
@@ -96,17 +105,24 @@ class TreeScreen(SheetScreen[None]):
         _binding("app.tree.compare", "d", "compare", "Compare with another branch"),
         _binding("app.tree.files", "z", "ask('files')", "Restore files to this point"),
         _binding("app.tree.review", "v", "ask('review')", "Review changes since this point"),
-        _binding("app.tree.editLabel", "L", "ask('label')", "Label"),
-        _binding("app.tree.copy", "y,ctrl+x", "ask('copy')", "Copy"),
-        _binding("app.tree.toggleLabelTimestamp", "T", "times", "Show times"),
+        _binding("app.tree.editLabel", "L", "ask('label')", "Label the entry"),
+        _binding("app.tree.copy", "y,ctrl+x", "ask('copy')", "Copy the entry's text"),
+        _binding("app.tree.toggleLabelTimestamp", "T", "times", "Show or hide times"),
         _binding("app.tree.keys", "question_mark,f1", "all_keys", "All keys of the tree"),
-        _binding("app.tree.filter.cycleForward", "tab,ctrl+o", "cycle(1)", "Next filter"),
-        _binding("app.tree.filter.cycleBackward", "shift+tab,ctrl+shift+o", "cycle(-1)", "Previous filter"),
-        _binding("app.tree.filter.default", "ctrl+d", "filter('default')", "Default filter"),
-        _binding("app.tree.filter.noTools", "ctrl+t", "filter('no-tools')", "No tools"),
-        _binding("app.tree.filter.userOnly", "ctrl+u", "filter('user-only')", "Prompts only"),
-        _binding("app.tree.filter.labeledOnly", "ctrl+l", "filter('labeled-only')", "Labelled only"),
-        _binding("app.tree.filter.all", "ctrl+a", "filter('all')", "Everything"),
+        _binding("app.tree.filter.cycleForward", "tab,ctrl+o", "cycle(1)", "Next filter of entries"),
+        _binding(
+            "app.tree.filter.cycleBackward",
+            "shift+tab,ctrl+shift+o",
+            "cycle(-1)",
+            "Previous filter of entries",
+        ),
+        _binding("app.tree.filter.default", "ctrl+d", "filter('default')", "Default filter of entries"),
+        _binding("app.tree.filter.noTools", "ctrl+t", "filter('no-tools')", "Hide tool calls"),
+        _binding("app.tree.filter.userOnly", "ctrl+u", "filter('user-only')", "Show prompts only"),
+        _binding(
+            "app.tree.filter.labeledOnly", "ctrl+l", "filter('labeled-only')", "Show labelled entries only"
+        ),
+        _binding("app.tree.filter.all", "ctrl+a", "filter('all')", "Show all entries"),
     ]
 
     class ActionRequested(ScreenRequest["TreeScreen"]):
@@ -161,7 +177,9 @@ class TreeScreen(SheetScreen[None]):
         self._fit()
         with Sheet(id="sheet"):
             yield RuleTitle("Session tree", id="title")
-            yield LineInput(placeholder="words, or re:expression", mark="/ ", id="filter")
+            yield LineInput(
+                placeholder="search for words, or re: and a regular expression", mark="/ ", id="filter"
+            )
             with SheetBody(id="body"):
                 yield RowList(
                     empty=_empty_text(keymap_of(self.app)),

@@ -53,13 +53,13 @@ class RestoreScreen(PickerScreen):
     IS_SEARCHED: ClassVar[bool] = False  # single letters are keys here
     IS_COUNTED: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "cycle(1)", "Restore or skip", show=False, id="app.files.choose"),
-        Binding("right", "cycle(1)", "Next choice", show=False, id="app.files.next"),
-        Binding("left", "cycle(-1)", "Previous choice", show=False, id="app.files.previous"),
-        Binding("a", "all", "All or none", show=False, id="app.files.all"),
-        Binding("m", "choice('merge')", "Merge", show=False, id="app.files.merge"),
-        Binding("k", "choice('keep')", "Skip", show=False, id="app.files.keep"),
-        Binding("t", "choice('restore')", "Use the old version", show=False, id="app.files.take"),
+        Binding("space", "cycle(1)", "Restore or skip the file", show=False, id="app.files.choose"),
+        Binding("right", "cycle(1)", "Next choice for the file", show=False, id="app.files.next"),
+        Binding("left", "cycle(-1)", "Previous choice for the file", show=False, id="app.files.previous"),
+        Binding("a", "all", "Select all files, or none", show=False, id="app.files.all"),
+        Binding("m", "choice('merge')", "Merge the file's versions", show=False, id="app.files.merge"),
+        Binding("k", "choice('keep')", "Skip the file", show=False, id="app.files.keep"),
+        Binding("t", "choice('restore')", "Use the file's old version", show=False, id="app.files.take"),
     ]
 
     def __init__(

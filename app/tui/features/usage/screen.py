@@ -133,6 +133,7 @@ class UsageScreen(PickerScreen):
             id="app.usage.next",
             keys="tab",
             label="group by",
+            help="Group by day, model, project or session",
             closes=False,
             needs_row=False,
             importance=7,
@@ -141,6 +142,7 @@ class UsageScreen(PickerScreen):
             id="app.usage.previous",
             keys="shift+tab",
             label="previous grouping",
+            help="Previous grouping",
             closes=False,
             needs_row=False,
             importance=2,
@@ -158,7 +160,7 @@ class UsageScreen(PickerScreen):
             current=current,
             note=view.note,
             heads=_column_heads(view, 80),
-            empty="no usage yet",
+            empty="no usage recorded yet",
             is_full_height=True,
         )
 

@@ -20,6 +20,9 @@ from tests.string_texts import (
     values,
 )
 
+_MAX_CALLS = 3
+"""Calls and names that are followed from a use to a literal."""
+
 
 class Program:
     """The modules of a program, and which of their texts only complete other ones."""
@@ -38,10 +41,9 @@ class Program:
                 is_use = isinstance(node, ast.Call | ast.Subscript | ast.Attribute) or (
                     isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
                 )
-                if is_use:
+                if is_use and (id(node) in within or id(node) not in module.assigned_values):
                     found = inside if id(node) in within else outside
-                    for value in values(node, module.scope(node)):
-                        found |= {id(one) for one in literals(value.node)}
+                    found |= _reached_literals(node, module.scope(node))
         return frozenset(inside - outside)
 
     @cached_property
@@ -114,6 +116,16 @@ class Program:
                 if is_argument or any(id(one) in below for one in found):
                     return error
         return found[0] if found else None
+
+
+def _reached_literals(node: ast.AST, scope: Scope, depth: int = 0) -> set[int]:
+    """The literals that a name or a call has as its value, also by other names and calls."""
+    found = set[int]()
+    for value in values(node, scope) if depth < _MAX_CALLS else ():
+        found |= {id(one) for one in literals(value.node)} or _reached_literals(
+            unwrap(value.node), value.scope, depth + 1
+        )
+    return found
 
 
 def _is_part(text: str) -> bool:

@@ -9,14 +9,14 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.architecture import sources
 
-MAX_ALTERNATIVES = 6
+MAX_ALTERNATIVES = 16
 """How many sentences are listed for one expression whose parts have several texts."""
 _MAX_DEPTH = 4
 _MAX_ROWS = 4
@@ -126,6 +126,11 @@ class Module:
 
     def scope(self, node: ast.AST) -> Scope:
         return Scope(self, self._function.get(id(node)))
+
+    @cached_property
+    def assigned_values(self) -> frozenset[int]:
+        """The expressions that are only named where they are, and used where their name is."""
+        return frozenset(id(one) for some in self._assigned.values() for one in some)
 
     def owner(self, node: ast.AST) -> ast.ClassDef | None:
         return self._owner.get(id(node))
@@ -293,9 +298,13 @@ def values(node: ast.AST, scope: Scope) -> list[Value]:
         return _rows(node.value, scope) if isinstance(node.value, ast.Name) else []
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
         found = _member(scope.module.owner(node), node.attr, scope.module)
-        if found and isinstance(found[0], Function):
+        if found and isinstance(found[0], Function) and _is_property(found[0]):
             return _returned(found[0], Scope(found[1], found[0]))
     return []
+
+
+def _is_property(function: Function) -> bool:
+    return any(ast.unparse(one).endswith("property") for one in function.decorator_list)
 
 
 def _rows(node: ast.Name, scope: Scope) -> list[Value]:
@@ -386,7 +395,7 @@ def _join(joined: list[ast.expr], scope: Scope, depth: int) -> list[str]:
     found = [_texts_of_part(part, scope, depth) for part in joined]
     chosen = [max(some, key=len) for some in found]
     varied = next((at for at, some in enumerate(found) if len(set(filter(str.strip, some))) > 1), None)
-    if varied is None or any(len(text) < _MIN_WHOLE_CHARS for text in found[varied]):
+    if varied is None or any(0 < len(text) < _MIN_WHOLE_CHARS for text in found[varied]):
         return ["".join(chosen)]
     return [
         "".join((*chosen[:varied], text, *chosen[varied + 1 :]))

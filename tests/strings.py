@@ -57,6 +57,9 @@ CALLS = {KeyHint.__name__: "hints", "notify": "messages", "warn": "messages"} | 
     )
 }
 """The kind of a literal by the function that it is passed to, in any folder."""
+LABEL_KINDS = {"messages", "empty states", "command line"}
+MAX_LABEL_WORDS = 5
+"""Longer texts are understood without the name of their page or part."""
 SUBJECTS = {"app/mcp": "{server}", "app/undo": "{path}"}
 """What the reasons of a folder, which begin with a small letter, are shown beside."""
 FOLDERS = {
@@ -88,6 +91,7 @@ NOT_READ = (
     "app/engine/planning/planning_tools",
     "app/permits/programs",
     "app/permits/rules",
+    "app/mcp/server_manifest",
     "app/modes/answer_schema",
     "app/modes/rpc/client_methods",
     "app/modes/rpc/reference",
@@ -99,6 +103,7 @@ NOT_READ = (
     "app/undo/patches",
     "tools/box/host_groups",
     "tools/box/plan",
+    "tools/box/probe",
     "tools/box/seatbelt",
 )
 """Parts of those folders whose literals are data (programs, queries, generated code), or what the model reads."""
@@ -132,6 +137,7 @@ DATA_FIELDS = {
     "guidelines",
     "usage",
     "scope",
+    "prog",
     "headers",
 }
 DETAILS = {"detail", "hint", "description", "help", "text", "remedy"}
@@ -212,6 +218,8 @@ class Literals:
                 plain = FILLED_IN.sub("{…}", text.strip())
                 if kind and form.match(plain) and not CODE.search(text):
                     context = self._subject if text[:1].islower() else ""
+                    if not context and kind in LABEL_KINDS and len(plain.split()) <= MAX_LABEL_WORDS:
+                        context = "" if plain.endswith((".", "?", ":")) else self._page
                     yield InterfaceString(kind, self._file, getattr(node, "lineno", 0), text.strip(), context)
 
     def _texts(self, node: ast.AST) -> list[str]:
@@ -288,7 +296,8 @@ class Literals:
     def _page(self) -> str:
         """The name of the folder of a page, or of the file of a widget."""
         folder, _, file = self._file.removesuffix(".py").rpartition("/")
-        return (folder.rpartition("/")[2] if folder.startswith("app/tui/") else file).replace("_", " ")
+        page = folder.rpartition("/")[2] if folder.startswith("app/tui/features/") else file
+        return re.sub("_(texts?|commands?|page|screen)$", "", page).replace("_", " ")
 
     def _heading(self, node: ast.Call, kind: str | None) -> str:
         """Where a hint is shown and its key, the command of a reason, or the title of the row of a detail."""
@@ -305,7 +314,9 @@ class Literals:
             action, keys = (next(iter(self._texts(by_name[one])), "") for one in ("id", "keys"))
             return f"{PLACE_BY_ACTION.get(action, self._page)}: {'/'.join(map(key_name, keys.split(',')))}"
         titles = [keyword.value for keyword in node.keywords if keyword.arg in {"title", "subject", "label"}]
-        return next((text for one in titles for text in self._texts(one)), "")
+        title = next((text for one in titles for text in self._texts(one)), "")
+        name = next((text for one in node.args[:1] for text in self._texts(one)), "")
+        return title or (name if ROW_NAME.fullmatch(name) else "")
 
 
 def _row_name(node: ast.AST, child: ast.AST) -> str:

@@ -176,14 +176,14 @@ class MemoryFile(msgspec.Struct, frozen=True, kw_only=True):
 
     path: Path
     label: str
-    """The label of the file: `yours, in every project`, `this project's`."""
+    """The label of the file: `for all your projects`, `for this project`."""
 
 
 def memory_files(paths: Paths) -> tuple[MemoryFile, ...]:
     """Returns the existing or future context files of the user and of the project's top folder."""
     return (
-        MemoryFile(path=_memory_file_in(paths.top), label="this project's"),
-        MemoryFile(path=_memory_file_in(paths.agent_dir), label="yours, in every project"),
+        MemoryFile(path=_memory_file_in(paths.top), label="for this project"),
+        MemoryFile(path=_memory_file_in(paths.agent_dir), label="for all your projects"),
     )
 
 

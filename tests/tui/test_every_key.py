@@ -292,7 +292,7 @@ async def test_models_and_thinking_go_round(tmp_path: Path, monkeypatch: pytest.
             "app.model.cycleBackward": -1,
             "app.thinking.cycle": None,
             "app.compaction.preview": None,
-            "app.message.copy": ("short", "answer, 1 line"),
+            "app.message.copy": ("short", "the last answer, 1 line"),
             "app.message.dequeue": "taken back",
         }
         for action, value in told.items():

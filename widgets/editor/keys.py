@@ -51,7 +51,7 @@ EDITOR_KEYS: KeyTable[PromptKeyboard] = KeyTable(
     Key(
         "app.message.followUp",
         "alt+enter",
-        "Queue the prompt for after the run; a new line while idle",
+        "Queue a prompt for after the run; a new line while idle",
         PromptKeyboard.submit_follow_up,
     ),
     Key(
@@ -257,7 +257,7 @@ EDITOR_KEYS: KeyTable[PromptKeyboard] = KeyTable(
     Key(
         "app.editor.external",
         "ctrl+g",
-        "Edit the prompt in your editor",
+        "Open a prompt in your editor",
         PromptKeyboard.request_external_editor,
     ),
     Key("app.clipboard.paste", "ctrl+v", "Paste text or an image", PromptKeyboard.request_clipboard),

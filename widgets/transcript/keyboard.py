@@ -240,13 +240,13 @@ KEYS: KeyTable[Keyboard] = KeyTable(
     Key(
         "transcript.branch",
         "e",
-        "Edit the prompt, or branch from here",
+        "Edit a prompt, or branch from here",
         lambda keyboard: keyboard.ask_for(messages.BranchRequested),
     ),
     Key(
         "transcript.definition",
         "d",
-        "Go to the definition of a name",
+        "Go to a name's definition",
         lambda keyboard: ask_for_names(keyboard, uses=False),
     ),
     Key(

@@ -67,7 +67,7 @@ async def noted(paths: Paths, *keys: str) -> tuple[str, Person]:
         became.append(await page_of(harness, paths, person).save_note("# Use tabs"))
 
     async with at_the_keyboard() as person, person.asked(note()):
-        await person.sees_soon("- Use spaces", "+ - Use tabs", "this project's", "yours, in every project")
+        await person.sees_soon("- Use spaces", "+ - Use tabs", "for this project", "for all your projects")
         await person.press(*keys)
     return became[0], person
 
@@ -133,7 +133,7 @@ async def test_a_file_that_leads_out_of_the_project_stays(paths: Paths, tmp_path
 async def test_memory_opens_a_file_in_the_editor(paths: Paths) -> None:
     harness = session_in(paths)
     async with at_the_keyboard() as person, person.asked(page_of(harness, paths, person).open()):
-        await person.sees_soon("~/project/AGENTS.md", "this project's", "does not exist yet")
+        await person.sees_soon("~/project/AGENTS.md", "for this project", "does not exist yet")
         await person.press("enter")
     assert person.copied == [paths.top / "AGENTS.md", ("reload", "")]
 

@@ -165,7 +165,7 @@ async def test_a_patch_of_one_file_or_of_all(project: Project, tmp_path: Path) -
             await person.press("n", "y")
             await person.sees_soon("copied")
             await person.press("Y")
-            await person.sees_soon("copied all files")
+            await person.sees_soon("copied the patch of all files")
             await person.press("escape")
         (one, what), (every, _) = person.copied
         assert what == "patch of b.py" and one.startswith("diff --git a/b.py b/b.py\n")
@@ -319,7 +319,9 @@ async def test_comments_are_sent_as_one_message(tmp_path: Path) -> None:
             await person.press("k")
             await person.sees_soon("❯ why?", "comment")
             await person.press("escape")
-            await person.sees_soon("2 comments on the changes", "1 Send now", "3 Drop")
+            await person.sees_soon(
+                "2 comments on the changes", "1 Send the comments now", "3 Drop the comments"
+            )
             await person.press("2")
         assert "2 comments saved" in person.heard[0]
         project.harness.script.responses.append(say("I see"))

@@ -503,4 +503,8 @@ class ReviewDesk:
             screen.show_note("no patch copied: these changes cannot be written as a patch")
             return
         self._copy_text(text, "patch of all files")
-        screen.show_note(f"copied all except {len(lacking)}: {lacking[0]}" if lacking else "copied all files")
+        screen.show_note(
+            f"copied the patch without {len(lacking)}: {lacking[0]}"
+            if lacking
+            else "copied the patch of all files"
+        )

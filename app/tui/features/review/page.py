@@ -18,7 +18,7 @@ _UNKNOWN_SCOPE_TEXT = (
     "Unknown comparison. /review-changes takes prompt, session, git, or the id of an entry of this branch "
     "(/tree shows them); /diff shows the session's changes, /diff git the uncommitted ones."
 )
-SEND_NOW, SEND_LATER, DROP_COMMENTS = "Send now", "Send later", "Drop"
+SEND_NOW, SEND_LATER, DROP_COMMENTS = "Send the comments now", "Send the comments later", "Drop the comments"
 
 
 class ReviewPage(msgspec.Struct, frozen=True):

@@ -14,6 +14,7 @@ given. `{path}` stands for what is filled in.
 
 import argparse
 import ast
+import gc
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -57,10 +58,20 @@ CALLS = {KeyHint.__name__: "hints", "notify": "messages", "warn": "messages"} | 
     )
 }
 """The kind of a literal by the function that it is passed to, in any folder."""
-LABEL_KINDS = {"messages", "empty states", "command line"}
+LABEL_KINDS = {"messages", "empty states", "command line", "titles"}
 MAX_LABEL_WORDS = 5
 """Longer texts are understood without the name of their page or part."""
-SUBJECTS = {"app/mcp": "{server}", "app/undo": "{path}"}
+SUBJECTS = {
+    "app/mcp/": "{server}",
+    "app/permits/permission_decisions": "decided by",
+    "app/permits/plain_commands": "{command}",
+    "app/permits/sandbox_exceptions": "rule",
+    "app/permits/secret_files": "{path}",
+    "app/permits/shell/": "{command}",
+    "app/permits/tool_call_judge": "{tool call}",
+    "app/resources/trust/": "{file of the project}",
+    "app/undo/": "{path}",
+}
 """What the reasons of a folder, which begin with a small letter, are shown beside."""
 FOLDERS = {
     "app/permits": "reasons",
@@ -204,7 +215,7 @@ class Literals:
         self._module = module
         self._program = program
         self._errors = program.errors
-        self._subject = next((text for folder, text in SUBJECTS.items() if file.startswith(f"{folder}/")), "")
+        self._subject = next((text for folder, text in SUBJECTS.items() if file.startswith(folder)), "")
         self._default = default_kind(file)
 
     def __iter__(self) -> Iterator[InterfaceString]:
@@ -425,11 +436,13 @@ def _places(texts: Iterable[str]) -> dict[str, tuple[str, int]]:
 def read_modules() -> tuple[Module, ...]:
     """The modules with texts that a person reads."""
     shown_anywhere = re.compile(rf"\b({'|'.join((*error_classes(), *CALLS))})\(")
-    return tuple(
+    read = tuple(
         module_of(path)
         for path in files(*SHIPPED)
         if default_kind(name(path)) or shown_anywhere.search(path.read_text("utf-8"))
     )
+    gc.freeze()  # a million nodes that stay: to look for garbage among them costs more than to read them
+    return read
 
 
 @cache

@@ -281,7 +281,7 @@ def _resolve_color(spec: ThemeSpec, value: ColorValue) -> str:
         if not isinstance(value, str) or value not in spec.vars:
             return parse_color(value)
         value = spec.vars[value]
-    raise ColorError(f"{value!r} refers to itself")
+    raise ColorError(f"the colour {value!r} refers to itself")
 
 
 def _kebab_case(colors: dict[str, str]) -> dict[str, str]:

@@ -88,7 +88,7 @@ class HelperSessions:
         try:
             return await self._isolated_copies.make(session.cwd, session=session.log.path, title=helper.label)
         except UserError as problem:
-            raise HelperRefused(f"{problem} Start it without isolated.") from None
+            raise HelperRefused(f"{problem} Start the helper without isolated.") from None
 
     def leftover_copies(self) -> list[IsolatedCopy]:
         return self._isolated_copies.leftover_copies(self._parent().session.cwd)

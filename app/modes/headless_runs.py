@@ -189,7 +189,7 @@ def _unmet_goal(session: Session) -> FailedRun | None:
                 PERMISSION_REFUSED, f"The run ended before the goal was met: {goal.reason}.", has_answer=True
             )
         case "active" | "paused":
-            why = goal.reason or "its check was not run"
+            why = goal.reason or "the check was not run"
             return FailedRun(FAILED, f"The run ended before the goal was met: {why}.", has_answer=True)
         case _:
             assert_never(goal.status)

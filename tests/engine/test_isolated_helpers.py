@@ -153,7 +153,7 @@ async def test_a_file_in_conflict_does_not_hold_up_the_others(tmp_path: Path) ->
 async def test_without_changes_or_a_repository_nothing_is_left(tmp_path: Path) -> None:
     async with isolated(tmp_path, lambda context: say("Nothing to do.")) as scene:
         await scene.prompt("go")
-        assert "[It changed no file.]" in results(scene)[0] and left(scene) == 0
+        assert "[The helper changed no file.]" in results(scene)[0] and left(scene) == 0
     async with helped(tmp_path / "plain", [{"prompt": "go", "isolated": True}], lambda _: say("x")) as scene:
         await scene.prompt("go")
         [refused] = results(scene)

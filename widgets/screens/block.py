@@ -68,8 +68,8 @@ class BlockKeyboard(Keyboard):
 KEYS: KeyTable[BlockKeyboard] = KeyTable(
     Key("tui.select.down", "j,down", "Down", lambda keyboard: keyboard.viewport.scroll_by(1)),
     Key("tui.select.up", "k,up", "Up", lambda keyboard: keyboard.viewport.scroll_by(-1)),
-    Key("tui.select.pageUp", "pageup,b", "Page up", lambda keyboard: keyboard.page(-1)),
-    Key("tui.select.pageDown", "pagedown,space", "Page down", lambda keyboard: keyboard.page(1)),
+    Key("tui.select.pageUp", "pageup,b", "Scroll a page up", lambda keyboard: keyboard.page(-1)),
+    Key("tui.select.pageDown", "pagedown,space", "Scroll a page down", lambda keyboard: keyboard.page(1)),
     Key("tui.select.first", "home,g", "Top", Keyboard.go_home),
     Key("tui.select.last", "end,G", "Bottom", Keyboard.go_end),
     Key("tui.select.confirm", "q,enter", "Close", BlockKeyboard.leave),

@@ -225,8 +225,8 @@ def ask_for_names(keyboard: Keyboard, *, uses: bool) -> None:
 
 
 KEYS: KeyTable[Keyboard] = KeyTable(
-    Key("transcript.page-up", "pageup", "Page up", lambda keyboard: keyboard.page(-1)),
-    Key("transcript.page-down", "pagedown", "Page down", lambda keyboard: keyboard.page(1)),
+    Key("transcript.page-up", "pageup", "Scroll a page up", lambda keyboard: keyboard.page(-1)),
+    Key("transcript.page-down", "pagedown", "Scroll a page down", lambda keyboard: keyboard.page(1)),
     Key("transcript.home", "home,g", "Go to the start", Keyboard.go_home),
     Key("transcript.end", "end,G", "Go to the end", Keyboard.go_end),
     Key("transcript.previous-prompt", "ctrl+up", "Previous prompt", lambda keyboard: keyboard.prompt(-1)),

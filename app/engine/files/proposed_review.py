@@ -96,7 +96,11 @@ class ProposedReview:
     async def current_file(self, file: ReviewedFile) -> str:
         """Returns why no hunk can be decided: the file was changed since the call was opened for review."""
         stale = await self.stale_files()
-        return "the file was changed since: close this and open it again" if file.path in stale else ""
+        return (
+            "the file was changed since this review was opened: close it and open it again"
+            if file.path in stale
+            else ""
+        )
 
     async def stale_files(self) -> tuple[str, ...]:
         """Returns the files that were changed since the call was opened for review."""

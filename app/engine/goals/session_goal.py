@@ -172,7 +172,9 @@ class SessionGoal:
         status: GoalStatus = (
             "done" if proof.has_passed else "paused" if goal.status == "done" else goal.status
         )
-        reason = "" if proof.has_passed else "its check fails now" if status == "paused" else goal.reason
+        reason = (
+            "" if proof.has_passed else "the goal's check fails now" if status == "paused" else goal.reason
+        )
         return await self._record_goal(
             msgspec.structs.replace(goal, status=status, reason=reason, proof=proof)
         )

@@ -36,7 +36,7 @@ class CopyDelivery:
         self._waiting.pop(str(copy.parent_folder), None)
         staged = self._staged_by_copy.pop(str(copy.parent_folder), None)
         if staged is not None:
-            self._workspace.staged_actions.drop_all("Its helper continues.", (staged,))
+            self._workspace.staged_actions.drop_all("The helper continues.", (staged,))
 
     async def stage_changes(self, copy: IsolatedCopy) -> str:
         """Stages the changes of a helper's repository copy, and returns a text about it for the agent. A copy
@@ -48,7 +48,7 @@ class CopyDelivery:
             files = await asyncio.to_thread(make_staged_files, changes.files, top, self._workspace)
             if not files and not changes.unsupported_files:
                 await self._remove_delivered_copy(copy)
-                return "It changed no file."
+                return "The helper changed no file."
             label = copy.record.title if files else f"{copy.record.title}: only links or repositories"
             staged = self._workspace.staged_actions.stage_action(
                 label,
@@ -93,7 +93,7 @@ class CopyDelivery:
         """Releases the locks of helpers' copies and their staged changes, for the next session that looks for
         them."""
         self._workspace.staged_actions.drop_all(
-            "It will be offered again.", tuple(self._staged_by_copy.values())
+            "The changes will be offered again.", tuple(self._staged_by_copy.values())
         )
         self._staged_by_copy.clear()
         while self._waiting:

@@ -37,7 +37,9 @@ class HelperBudget(RequestBudget):
         self._parent.check_limits()
         if is_turn and self._has_ended and not self._reached_limit_text(is_turn=True):
             self.has_refused_request = True
-            raise LimitReached("It reached a limit and called tools instead of giving its last answer.")
+            raise LimitReached(
+                "The helper reached a limit and called tools instead of giving its last answer."
+            )
         super().check_limits(is_turn=is_turn)
         self._has_ended = is_turn and self.is_last_request
 

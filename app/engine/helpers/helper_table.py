@@ -215,7 +215,7 @@ class HelperTable:
                 )
             )
         if helper.is_stopped_by_person:
-            raise HelperRefused("The user stopped it before it started.")
+            raise HelperRefused("The user stopped the helper before it started.")
 
     async def _run_session(self, helper: HelperRun, prompt: str) -> None:
         assert self._source is not None
@@ -465,10 +465,10 @@ def _last_helper_text(messages: tuple[Message, ...]) -> str:
 
 def _helper_failure_reason(helper: HelperRun, last: AssistantMessage | None) -> str:
     if helper.budget.has_run_out:
-        return "Its time limit was reached (setting task.maxMinutes)."
+        return "The helper's time limit was reached (setting task.maxMinutes)."
     if last is None or last.stop_reason == "aborted":
-        return "It was stopped before it had an answer."
-    return (last.error_message or "Its last request failed.") if last.stop_reason == "error" else ""
+        return "The helper was stopped before it had an answer."
+    return (last.error_message or "The helper's last request failed.") if last.stop_reason == "error" else ""
 
 
 def _question_with_helper_name(helper: HelperRun, event: QuestionAsked) -> QuestionAsked:

@@ -184,7 +184,7 @@ class ShellAnalysis:
         """Uses up one step of the limit on work; returns False when none is left."""
         self.steps -= 1
         if self.steps == 0:
-            self.add_doubtful("…", "is too long to judge")
+            self.add_doubtful("…", "is too long to be judged")
         return self.steps > 0
 
     def add_part(

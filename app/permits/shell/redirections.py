@@ -36,7 +36,7 @@ class Redirections:
         findings: list[Finding] = []
         waiting = list(nodes)
         if sum(node.type == "heredoc_redirect" for node in nodes) > 1:
-            findings.append(contained_finding("it has several here-documents"))
+            findings.append(contained_finding("has several here-documents"))
         while waiting:
             node = waiting.pop(0)
             if node.type == "file_redirect":
@@ -50,10 +50,10 @@ class Redirections:
                 feed = PipedInput(text, is_of_workspace=text is not None)
                 waiting += [child for child in node.children if child.type == "file_redirect"]
                 if node.children_by_field_name("argument"):
-                    findings.append(contained_finding("it has words after the start of a here-document"))
+                    findings.append(contained_finding("has words after the start of a here-document"))
             elif node.is_named:
                 self._reading.add_doubtful(
-                    self._expansions.node_text(node), "it has an unknown kind of redirection"
+                    self._expansions.node_text(node), "has an unknown kind of redirection"
                 )
                 self._expansions.judge_substitutions_within(node)
         return findings, feed
@@ -72,7 +72,7 @@ class Redirections:
             findings.append(contained_finding("a redirection sets a variable"))
         targets = node.children_by_field_name("destination")
         if len(targets) > 1:
-            findings.append(contained_finding("it has words after a redirection"))
+            findings.append(contained_finding("has words after a redirection"))
         for target in targets:
             if target.start_point.row != node.start_point.row and "\\\n" not in expansions.node_text(node):
                 findings.append(contained_finding("a redirection has no target, which shells do not accept"))

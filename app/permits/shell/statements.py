@@ -65,7 +65,7 @@ class Statements:
         if not reading.spend_step():
             return None
         if reading.depth > 40:
-            reading.add_doubtful(self.node_text(node), "nested too deeply")
+            reading.add_doubtful(self.node_text(node), "is nested too deeply")
             return None
         deed = _NODE_JUDGES.get(node.type)
         reading.depth += 1
@@ -78,7 +78,7 @@ class Statements:
             if node.type in _SEQUENCE_NODE_TYPES:
                 return self.judge_sequence(node.children, scope, feed)
             if node.child_count or node.is_named:
-                reading.add_doubtful(self.node_text(node), "it uses shell syntax that bayou does not know")
+                reading.add_doubtful(self.node_text(node), "uses shell syntax that bayou does not know")
                 self.expansions.judge_substitutions_within(node)
             return None
         finally:
@@ -91,7 +91,7 @@ class Statements:
         reading = self._reading
         assert self._current is not None
         if reading.depth > 40:
-            reading.add_doubtful(self.node_text(node), "nested too deeply")
+            reading.add_doubtful(self.node_text(node), "is nested too deeply")
             return PipedInput()
         scope = self._current.without_pending()
         for child in node.children:
@@ -137,7 +137,7 @@ class Statements:
                 )
             elif child.type in STATEMENT_NODE_TYPES:  # `time ( … )`
                 if not words or words[0].text not in ("time", "coproc"):
-                    self._reading.add_doubtful(text, "not valid bash")
+                    self._reading.add_doubtful(text, "is not valid bash")
                 self.judge_statement(child, scope.copy(), feed)
             elif child.type == "herestring_redirect":
                 feed = self.redirections.judge_here_string(child, scope)

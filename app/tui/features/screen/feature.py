@@ -111,23 +111,28 @@ class ScreenFeature(Feature[ScreenPage]):
         PageKey(
             id="app.interrupt",
             keys="escape",
-            help="Stop; twice: open the session tree",
+            help="Stop the agent; twice: open the session tree",
             run_key=lambda page: page.stop_or_leave.stop_activity(),
         ),
         PageKey(
             id=CLEAR_ACTION,
             keys="ctrl+c",
-            help="Clear; twice: quit",
+            help="Clear the prompt; twice: quit bayou",
             run_key=lambda page: page.clear_or_leave(CLEAR_ACTION),
             takes_precedence=True,
         ),
         PageKey(
             id="app.exit",
             keys="ctrl+d",
-            help="Quit",
+            help="Quit bayou",
             run_key=lambda page: page.stop_or_leave.leave_if_editor_empty(),
         ),
-        PageKey(id="app.suspend", keys="ctrl+z", help="Suspend", run_key=lambda page: page.screen.suspend()),
+        PageKey(
+            id="app.suspend",
+            keys="ctrl+z",
+            help="Suspend bayou, back to the shell",
+            run_key=lambda page: page.screen.suspend(),
+        ),
         PageKey(
             id="app.transcript.focus",
             keys="f6,alt+t",

@@ -59,7 +59,7 @@ def test_answers_are_what_the_server_wants():
         ("oars", "many", "this field needs a whole number"),
         ("oars", "9", "at most 8"),
         ("deep", "nan", "a number"),
-        ("sure", "perhaps", "type yes or no"),
+        ("sure", "perhaps", "this field needs yes or no"),
         ("colour", "blue", "one of: Red, Green"),
         ("tags", "a,c", '"c" is not one of: a, b'),
         ("tags", "a,b", "choose at most 1"),

@@ -60,7 +60,7 @@ async def test_a_servers_models_are_taken_and_kept_for_the_next_start(server: Lo
     [
         (answer({}, 404), "unavailable", "/v1/models answered 404. Point baseUrl"),
         (answer({}, 500), "unavailable", "The models cannot be listed: HTTP 500 from "),
-        (answer({"data": []}), "empty", "found 0 models. Check that /models"),
+        (answer({"data": []}), "empty", "The server lists no models. Check that /models"),
         (Reply(body=b"<html>no</html>", headers={}), "unavailable", "is not available"),
     ],
 )

@@ -222,7 +222,9 @@ async def test_what_was_ignored_is_not_taken_for_new(root: Path) -> None:
     place = Place(root, "git")
     done = await place.run(lambda: shell(root, "echo .env > .gitignore"))
     assert [change.path for change in done.changes] == [".gitignore"]
-    assert ("build/out", "it was ignored by git before") in {(one.path, one.why) for one in done.unstored_files}
+    assert ("build/out", "it was ignored by git before") in {
+        (one.path, one.why) for one in done.unstored_files
+    }
 
 
 @needs_git

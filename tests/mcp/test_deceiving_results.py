@@ -83,7 +83,7 @@ async def texts_of_server(desk: Desk, signs: str) -> list[str]:
     the tool says meanwhile and at its end, and its prompt."""
     desk.configure(docs={"exposure": "search", "env": {"SIGNS": signs}})
     session = desk.open()
-    view = await session.mcp.test("docs")
+    view = await session.mcp.test_server("docs")
     (tool,) = view.tools
     listed = (await check_server(session.mcp, "docs")).rpartition("\n")[2].removeprefix("  ")
     result = await desk.result("mcp_call", server="docs", tool=listed, arguments={})

@@ -15,7 +15,8 @@ from widgets.transcript.blocks import NoteKind
 
 
 def failure_kind_of(problem: Exception) -> NoteKind:
-    """Returns how a failure is shown: an action that only comes at the wrong time is no error."""
+    """Returns whether a failed action is shown as information or as an error: an action that only comes at the wrong
+    time is no error."""
     from app.compaction.compaction_plan import NothingToCompact  # noqa: PLC0415  (with the first failure)
     from app.undo.session_undo import NothingToRestore  # noqa: PLC0415  (as above)
 

@@ -142,7 +142,7 @@ class ApprovalBar(Widget, can_focus=False):
 
     @property
     def _is_left(self) -> bool:
-        """Whether plain keys are text, though the editor is empty."""
+        """Whether plain keys are text and no answers for now, although the editor is empty."""
         return self._clock() < self._text_until
 
     @property
@@ -380,7 +380,8 @@ class ApprovalBar(Widget, can_focus=False):
         self._update_rows()
 
     def _stop_taking_letters(self) -> None:
-        """Makes plain letters text instead of answers, until the approval card is focused again."""
+        """Makes plain letters text instead of answers: until the card is focused again, or after an ambiguous Alt key
+        until no key was pressed for a while."""
         if self.asked is None:
             return
         if self.has_focus and (self._ambiguous.current or self.app.screen is not self.screen):
@@ -470,8 +471,8 @@ class ApprovalBar(Widget, can_focus=False):
             self._show_too_early()
 
     def _handle_confirmation_key(self, event: events.Key, asked: ApprovalRequest, typed: str) -> None:
-        """Handles typing the word of a dangerous command: each letter is a part of it, and Enter sends it. Another word
-        is asked for again."""
+        """Handles a key while the user types the word that confirms a dangerous command: letters are added, Enter
+        allows the call if the word is right; a wrong word is asked for again."""
         if event.key == "enter" and typed == asked.confirmation_word:
             self.post_message(self.Answered(asked.id, True))
         elif event.key == "enter":

@@ -138,7 +138,7 @@ class TerminalDriver(LinuxDriver):
 
     @property
     def tells_alt(self) -> bool:
-        """Whether this terminal tells Alt from an Escape before a key."""
+        """Whether this terminal sends Alt with a key in another way than an Escape followed by that key."""
         return self._has_key_protocol
 
     def start_application_mode(self) -> None:

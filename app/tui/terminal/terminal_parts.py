@@ -66,7 +66,7 @@ class TerminalParts:
         )
 
     def tells_alt(self) -> bool:
-        """Returns whether the terminal tells Alt from an Escape before a key."""
+        """Returns whether the terminal sends Alt with a key in another way than an Escape followed by that key."""
         driver = driver_of(self._app)
         return not isinstance(driver, TerminalDriver) or driver.tells_alt
 

@@ -177,7 +177,8 @@ def as_sentence(text: str) -> str:
 
 
 def failure_sentence(message: AssistantMessage) -> str:
-    """Returns why an answer failed, in plain words; the server's own, where its kind is unknown."""
+    """Returns a plain sentence that says why an answer failed; if the kind of failure is unknown, the provider's own
+    message."""
     provider = message.provider or "the model"
     match classify_failure(message).kind:
         case "auth":
@@ -360,13 +361,13 @@ def result_block(
 
 
 def staged_id_of(message: ToolResultMessage) -> str:
-    """Returns the id of the changes that a call staged; empty if it staged none."""
+    """Returns the id of the changes that a tool call staged; empty if it staged none."""
     details: Json = message.details
     return text_detail(details, "pending") if isinstance(details, dict) else ""
 
 
 def card_without_effect(card: Card) -> Card:
-    """Returns the card of a call that never ran: what it would have changed is no count of changes."""
+    """Returns the card of a tool call that never ran, without the counts of what it would have changed."""
     return msgspec.structs.replace(card, summary="")
 
 

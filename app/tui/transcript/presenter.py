@@ -566,7 +566,7 @@ _STAGED_LABEL = ", staged"
 
 
 class StagedCards:
-    """Updates the cards of staged changes when they are applied or discarded."""
+    """Updates the cards of calls that staged changes when these are applied or discarded."""
 
     def __init__(self, transcript: Transcript, renderers: Renderers) -> None:
         self._transcript, self._renderers = transcript, renderers
@@ -578,7 +578,8 @@ class StagedCards:
             self._calls[id] = (block_id, call, message)
 
     def show_outcome(self, outcome: PendingOutcome) -> None:
-        """Draws the diff again if it was applied."""
+        """Updates the card of a call whose staged changes were applied or discarded; draws the diff again if they were
+        applied."""
         if (known := self._calls.pop(outcome.id, None)) is None:
             return
         block = message_blocks.result_block(*known, self._renderers)

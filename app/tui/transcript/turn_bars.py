@@ -51,7 +51,7 @@ class TurnBars:
         return self.add_earlier(shown)
 
     def begin_turn(self) -> None:
-        """Leaves the end of the turn before a prompt, which waits for nothing any more."""
+        """Called when a prompt begins the next turn: draws the end of the last turn without what still waits."""
         before, self._last_id = self._last_id, ""
         if before in self._ends:
             self._replace(before)

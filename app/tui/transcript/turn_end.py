@@ -70,8 +70,8 @@ class TurnEnds:
         return None if message.tool_calls or self._state is CardState.FAILED else self.unfinished_turn_end()
 
     def unfinished_turn_end(self) -> TurnBlock | None:
-        """Returns the end of what has happened since the last one; None if nothing is worth telling: a short answer
-        without calls, or a turn without changes whose answer says itself that it was stopped or failed."""
+        """Returns the end of the turn that has no final answer; None if nothing is worth showing: it was short and
+        without calls, or changed no files and its answer itself says that it was stopped or failed."""
         entries, self._entries_since_end = self._entries_since_end, []
         seconds, self._elapsed_ms = self._elapsed_ms / 1000, 0.0
         state, self._state = self._state, CardState.DONE

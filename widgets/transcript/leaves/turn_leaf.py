@@ -25,8 +25,8 @@ class _TurnPiece(NamedTuple):
 
 
 class TurnLeaf(Leaf):
-    """A leaf of one row, which leaves out what can be found elsewhere. What must be read breaks into rows, between what
-    it tells and not within."""
+    """A unit of layout with the end of a turn in one row, from which facts that are shown elsewhere are left out if
+    there is too little room. If the rest does not fit, it wraps between facts."""
 
     __slots__ = ("_shown", "_turn_pieces")
 
@@ -112,7 +112,7 @@ def _turn_pieces(block: TurnBlock) -> list[_TurnPiece]:
 
 
 def _turn_ground(block: TurnBlock) -> str:
-    """Returns the colour behind the end of a turn: another one if it needs a second look."""
+    """Returns the background colour for the end of a turn; a warning colour if its end is in doubt."""
     return "pill-aborted" if block.doubt else _GROUNDS.get(block.state, "turn")
 
 

@@ -27,7 +27,7 @@ def palette_screen(actions: Sequence[ActionRow]) -> PickerScreen:
                 title=action.title,
                 detail=action.detail,
                 right=", ".join(map(key_name, action.keys)),
-                right_tone="accent",
+                right_tone="muted",
                 search_words=f"{action.id} {action.group} {action.words}",
             ),
         )

@@ -29,6 +29,20 @@ _PAGE_BINDING_GROUPS: tuple[BindingGroup, ...] = (
 )
 _EXTENSIONS_TITLE = "Extensions"
 _ADDED_COMMANDS_TITLE = "Added by extensions, prompts and skills"
+_GROUP_BY_SUBJECT = {
+    "model": "Model",
+    "thinking": "Model",
+    "session": "Sessions",
+    "context": "Context",
+    "compaction": "Context",
+    "files": "Files and changes",
+    "review": "Files and changes",
+    **dict.fromkeys(("message", "plan", "queue", "retry", "todos", "tools"), "Work"),
+    "approval": "Permissions",
+    "permissions": "Permissions",
+}
+"""The palette's headings for actions of the page, by the second word of their id."""
+_LAST_PAGE_GROUP = "Screen"
 _ACTIONS_NOT_IN_PALETTE = {
     "app.interrupt",
     "app.clear",
@@ -124,7 +138,7 @@ class ActionTable:
         return self._group_by_command.get(name, _ADDED_COMMANDS_TITLE)
 
     def palette_rows(self) -> list[ActionRow]:
-        """Returns the rows of the palette: actions of the page, slash commands, actions of editor and
+        """Returns the rows of the palette: actions of the page and slash commands by subject, actions of editor and
         transcript."""
         page, *around = self.binding_groups[:3]
         own = {binding.id for binding in page.bindings}
@@ -135,7 +149,9 @@ class ActionTable:
             if row.id in _ACTIONS_NOT_IN_PALETTE:
                 continue
             if row.id in own:
-                actions.append(ActionRow(id=row.id, title=row.title, keys=row.keys, group="Actions"))
+                subject = (*row.id.split("."), "")[1]
+                group = _GROUP_BY_SUBJECT.get(subject, _LAST_PAGE_GROUP)
+                actions.append(ActionRow(id=row.id, title=row.title, keys=row.keys, group=group))
             elif row.id in suggested_rules or row.group == _EXTENSIONS_TITLE:
                 others.append(ActionRow(id=row.id, title=row.title, keys=row.keys, group=row.group))
         commands = [
@@ -143,7 +159,7 @@ class ActionTable:
                 id=f"/{name}",
                 title=f"/{name}",
                 detail=text,
-                group=f"Commands: {self.command_group(name).lower()}",
+                group=self.command_group(name),
                 words=_SEARCH_WORDS.get(name, ""),
             )
             for name, text in self.command_names()
@@ -151,7 +167,10 @@ class ActionTable:
         leaving = [
             msgspec.structs.replace(row, group="Leaving") for row in actions if row.id in _ACTIONS_SORTED_LAST
         ]
-        return [*(row for row in actions if row.id not in _ACTIONS_SORTED_LAST), *commands, *others, *leaving]
+        about = [*(row for row in actions if row.id not in _ACTIONS_SORTED_LAST), *commands]
+        groups = list(dict.fromkeys((*self._group_by_command.values(), *(row.group for row in about))))
+        about.sort(key=lambda row: groups.index(row.group))
+        return [*about, *others, *leaving]
 
     def description_of(self, binding: Binding) -> str:
         """Returns the description of a binding's action."""

@@ -259,8 +259,8 @@ async def test_the_tour_shows_bayou_step_by_step_and_begins_again(chat: Chat):
     chat.put("fleet.py", "def main(): ...\n")
     told = [await chat.say("tour") for _ in range(len(TOUR_ANSWERS) + 1)]
     assert [text.partition(":")[0] for text in told] == [f"**{n} of 5" for n in (1, 2, 3, 4, 5, 1)]
-    assert [names for names in chat.calls if names] == [["ls"], ["grep"], ["ls"]]
-    assert "- `fleet.py`" in told[0] and "| `fleet.py` | 1 |" in told[1]
+    assert [names for names in chat.calls if names] == [["ls"], ["find"], ["write"], ["ls"]]
+    assert "- `fleet.py`" in told[0] and "`fleet.py`" in told[1] and "bayou-tour.txt" in told[2]
     assert [TOUR_CONTINUE_HINT in text for text in told] == [True, True, True, True, False, True]
     assert "/undo" in told[3] and "tree" in told[4] and "/login" in told[4]
 

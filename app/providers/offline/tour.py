@@ -10,22 +10,19 @@ TOUR_ANSWERS: Final[tuple[ScriptedAnswer, ...]] = (
         "`ctrl+o` opens the rows and closes them."
     )
     + call("ls"),
-    say("**2 of 5: searching.** Calls that only look need no permission. This one looks for `main`.")
-    + call("grep", pattern="main"),
     say(
-        """**3 of 5: changing.** A change shows the old lines and the new ones:
-
-```diff
--def launch(boat):
-+def launch(boat, harbour):
-```
-
-`/permissions` chooses what may run without asking you. The tour changes nothing; \
-`change "one" to "two" in notes.txt` would."""
-    ),
+        "**2 of 5: searching.** Calls that only look need no permission. This one finds files by their names; `grep` "
+        "finds text in them."
+    )
+    + call("find", pattern="**/*"),
     say(
-        "**4 of 5: undoing.** `/undo` restores the files that the last turn changed, by edits or by commands; `/redo` "
-        "changes them again."
+        "**3 of 5: changing.** A change is shown before it is made, and asked about: `n` leaves your files as they are "
+        "and `y` writes a small file, which you can undo in the next step. `/permissions` chooses what is done without asking."
+    )
+    + call("write", path="bayou-tour.txt", content="A boat needs oars.\nFour are better than two.\n"),
+    say(
+        "**4 of 5: undoing.** `/undo` restores the files that a turn changed, by edits or by commands: also the file "
+        "of the tour, if you said yes. `/redo` changes them again."
     ),
     say(
         "**5 of 5: branching.** `esc` twice in an empty prompt opens the tree: go back to any message, say something "

@@ -32,6 +32,7 @@ _WORDMARK = (
     "≈ ≈ ≈ ≈ ≈ ≈   ▄▄▄▀   ≈ ≈ ≈ ≈ ≈ ≈",
 )
 _SMALL_WORDMARK = ("≈ ≈ ≈", "b a y o u")
+_ONE_ROW_WORDMARK = ("≈ b a y o u ≈",)
 _SMALL_ROWS, _MEDIUM_ROWS, _LARGE_ROWS = 14, 20, 34
 """Rows of the terminal from which the page has more than the name, has the large wordmark, and has everything."""
 _MAX_FILES_LOOKED_AT = 200
@@ -145,7 +146,13 @@ class WelcomeMessage:
     @property
     def _art(self) -> tuple[str, ...]:
         rows = self._terminal_rows()
-        return _WORDMARK if rows >= _MEDIUM_ROWS else _SMALL_WORDMARK if rows >= _SMALL_ROWS else ("bayou",)
+        return (
+            _WORDMARK
+            if rows >= _MEDIUM_ROWS
+            else _SMALL_WORDMARK
+            if rows >= _SMALL_ROWS
+            else _ONE_ROW_WORDMARK
+        )
 
     @property
     def _tagline(self) -> str:

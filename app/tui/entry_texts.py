@@ -132,8 +132,9 @@ def entry_preview_parts(entry: Entry) -> list[PreviewPart]:
     if not isinstance(message, UserMessage | AssistantMessage) or not text:
         return [PreviewPart(text=entry_title(entry) or "", tone="muted")]
     shown = text if len(text) <= MAX_PREVIEW_CHARS else f"{text[:MAX_PREVIEW_CHARS]} …"
+    is_prompt = isinstance(message, UserMessage)
     return [
         PreviewPart(text=""),
-        PreviewPart(text="You" if isinstance(message, UserMessage) else "Answer", tone="muted"),
-        PreviewPart(text=shown, is_markdown=True),
+        PreviewPart(text="You" if is_prompt else "Answer", tone="muted"),
+        PreviewPart(text=shown, is_markdown=not is_prompt),
     ]

@@ -101,9 +101,10 @@ async def test_a_branch_or_commit_is_reviewed_by_its_name_with_what_it_touches(
         return text.partition("Read the changed code")[0]
 
     row = "- boats.py (changed, +2 -1): row\n\n"
-    assert await told("HEAD~1") == f"Review what was changed by HEAD~1 (`git show HEAD~1`):\n\n{row}"
+    by = "Review what was changed by HEAD~1 (`git show HEAD~1`):"
+    assert await told("HEAD~1") == f"Review of HEAD~1\n\n{by}\n\n{row}"
     since = "Review what was changed since old (`git diff old...HEAD`):\n\n- boats.py (changed, +6 -1): row, stop\n\n"
-    assert await told("old") == since
+    assert await told("old") == f"Review of old\n\n{since}"
     git(project, "checkout", "-q", "-b", "other", "old")
     (project / "new.py").write_text("def anchor(): pass\n")
     git(project, "add", ".")

@@ -66,15 +66,15 @@ async def review_prompt(session: Session, what: str) -> str:
                 "branch or commit."
             )
         told = changed_since(what) if found.is_since_merge_base else changed_by(what)
-        return await _review_prompt_text(found, told)
+        return await _review_prompt_text(what, found, told)
     found = await session.files.find_differences(GitDiff())
     if not found.files:
         raise UserError("No uncommitted changes to review. /review NAME reviews a branch or a commit.")
-    return await _review_prompt_text(found, UNCOMMITTED)
+    return await _review_prompt_text("", found, UNCOMMITTED)
 
 
-async def _review_prompt_text(found: Differences, what: str) -> str:
-    """Returns the text of the review prompt. `what` names the changes in words."""
+async def _review_prompt_text(subject: str, found: Differences, what: str) -> str:
+    """Returns the text of the review prompt. `subject` is the branch or commit; `what` names the changes in words."""
     symbols = await changed_symbols(found)
     shown = [
         f"- {file.path} ({file.deed}, +{file.added} -{file.removed})"
@@ -84,4 +84,4 @@ async def _review_prompt_text(found: Differences, what: str) -> str:
     if len(found.files) > _MAX_LISTED_FILES:
         shown.append(f"- and {len(found.files) - _MAX_LISTED_FILES} more")
     listed = "\n".join(shown)
-    return review_text(what, listed)
+    return review_text(subject, what, listed)

@@ -12,7 +12,8 @@ _GUIDE = (
 )
 UNCOMMITTED = "is not committed here (`git diff HEAD` and new files)"
 _PATTERN = late(
-    rf"Review what (?:{re.escape(UNCOMMITTED)}|was changed (?:since|by) (\S+) \(`git [^`]*`\)):\n\n"
+    r"(?:Review of [^\n]*\n\n)?Review what "
+    rf"(?:{re.escape(UNCOMMITTED)}|was changed (?:since|by) (\S+) \(`git [^`]*`\)):\n\n"
 )
 
 
@@ -24,9 +25,10 @@ def changed_by(revision: str) -> str:
     return f"was changed by {revision} (`git show {revision}`)"
 
 
-def review_text(what: str, files: str) -> str:
-    """Returns the text of the prompt that asks for a review. `what` names the changes in words."""
-    return f"Review what {what}:\n\n{files}\n\n{_GUIDE}"
+def review_text(subject: str, what: str, files: str) -> str:
+    """Returns the text of the prompt: its title with the branch or commit, what is asked, and the files. `what` names
+    the changes in words."""
+    return f"Review of {subject or 'uncommitted changes'}\n\nReview what {what}:\n\n{files}\n\n{_GUIDE}"
 
 
 def typed_command(text: str) -> str:

@@ -109,8 +109,9 @@ class SessionDigest(msgspec.Struct, kw_only=True):
 
 
 def title_from_prompt(text: str) -> str:
-    """Returns the title of a session that begins with this prompt."""
-    return storable_text(" ".join(text[: MAX_TITLE_CHARACTERS * 4].split())[:MAX_TITLE_CHARACTERS])
+    """Returns the title of a session that begins with this prompt: its first paragraph."""
+    first = text.lstrip()[: MAX_TITLE_CHARACTERS * 4].partition("\n\n")[0]
+    return storable_text(" ".join(first.split())[:MAX_TITLE_CHARACTERS])
 
 
 def title_from_entries(entries: Iterable[Entry]) -> str | None:

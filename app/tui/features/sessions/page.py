@@ -2,6 +2,8 @@
 a preview."""
 
 import asyncio
+import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -39,7 +41,7 @@ from app.tui.status.header_and_footer import short_path
 from app.values.usage import format_dollars
 from app.values.user_errors import UserError
 from app.values.wire import now_ms
-from tools.amounts import format_age, format_ago, pluralized
+from tools.amounts import format_age, format_ago, pluralized, size
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import Picked
 from widgets.screens.preview import PreviewPart, PreviewText
@@ -243,6 +245,7 @@ class SessionsPage(msgspec.Struct):
         self._summaries = {str(one.path): one for one in found}
         now, here = now_ms(), str(self.places.cwd)
         recency = {one.path: -place for place, one in enumerate(found)}
+        titles = Counter((one.cwd, one.title) for one in found)
         return [
             SessionRow(
                 id=str(one.path),
@@ -251,7 +254,12 @@ class SessionsPage(msgspec.Struct):
                 folder=short_path(Path(one.cwd), self.home),
                 messages=f"{one.message_count:,}" if one.message_count >= 0 else "",
                 cost=format_dollars(one.cost) if one.cost else "",
-                first_words=one_line(one.first_prompt or "", 120) if one.name else "",
+                size=size(one.size) if one.size else "",
+                first_words=one_line(one.first_prompt or "", 120)
+                if one.name
+                else _began_text(one.created)
+                if titles[one.cwd, one.title] > 1
+                else "",
                 depth=thread.depth,
                 recency=recency[one.path],
                 is_in_this_folder=one.cwd == here,
@@ -317,6 +325,13 @@ class SessionsPage(msgspec.Struct):
         )
         if screen.is_there:
             screen.refresh_preview()
+
+
+def _began_text(created: int) -> str:
+    """Returns when a session began: the time, with the day if it was another one."""
+    moment = time.localtime(created / 1000)
+    is_today = moment[:3] == time.localtime(now_ms() / 1000)[:3]
+    return time.strftime("began at %H:%M" if is_today else "began %d %B at %H:%M", moment).replace(" 0", " ")
 
 
 def _message_count_text(summary: SessionSummary) -> str:

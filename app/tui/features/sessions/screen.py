@@ -34,8 +34,10 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     messages: str = ""
     """The number of messages."""
     cost: str = ""
+    size: str = ""
+    """The size of the session's file."""
     first_words: str = ""
-    """The first words of the session, if it has a name."""
+    """The first words of the session, if it has a name; when it began, if others have its title."""
     depth: int = 0
     """The row's depth in the tree of forks."""
     recency: int = 0
@@ -60,8 +62,8 @@ def _padded(text: str, width: int) -> str:
     return text + " " * (width - cells(text))
 
 
-def _join_figures(messages: str, cost: str, age: str, *, has_costs: bool) -> str:
-    return f"{messages:>8}{f'{cost:>10}' if has_costs else ''}{age:>{_MAX_AGE_CELLS + 3}}"
+def _join_figures(messages: str, cost: str, size: str, age: str, *, has_costs: bool) -> str:
+    return f"{messages:>8}{f'{cost:>10}' if has_costs else ''}{size:>9}{age:>{_MAX_AGE_CELLS + 3}}"
 
 
 def _empty_text(own: Mapping[str, str]) -> str:
@@ -198,7 +200,7 @@ class SessionsScreen(PickerScreen):
 
     def _column_heads(self) -> ListRow:
         shown = self._visible_sessions()
-        figures = _join_figures("messages", "cost", "age", has_costs=any(one.cost for one in shown))
+        figures = _join_figures("messages", "cost", "size", "age", has_costs=any(one.cost for one in shown))
         has_details = bool(self._excerpts) or any(one.first_words for one in shown)
         room = self._project_cells(shown)
         return make_column_heads(
@@ -212,7 +214,7 @@ class SessionsScreen(PickerScreen):
         """Returns the list row of a session: its title, project, first words or the found excerpt, and figures. `room`:
         the width of the column of projects."""
         said = self._excerpts.get(one.id, "")
-        figures = _join_figures(one.messages, one.cost, one.age, has_costs=has_costs)
+        figures = _join_figures(one.messages, one.cost, one.size, one.age, has_costs=has_costs)
         project = [Badge(text=_padded(cut_start_to_fit(one.folder, room), room))] if room else []
         return ListRow(
             id=one.id,

@@ -17,7 +17,8 @@ TOUR_ANSWERS: Final[tuple[ScriptedAnswer, ...]] = (
     + call("find", pattern="**/*"),
     say(
         "**3 of 5: changing.** A change is shown before it is made, and asked about: `n` leaves your files as they are "
-        "and `y` writes a small file, which you can undo in the next step. `/permissions` chooses what is done without asking."
+        "and `y` writes a small file, which you can undo in the next step. `/permissions` chooses "
+        "what is done without asking."
     )
     + call("write", path="bayou-tour.txt", content="A boat needs oars.\nFour are better than two.\n"),
     say(

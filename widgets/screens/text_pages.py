@@ -7,6 +7,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
+from widgets.line import cells
 from widgets.screens.preview import Preview, PreviewPart, PreviewText
 from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle, key_list_text
 from widgets.textual_internals import SheetScreen
@@ -21,8 +22,12 @@ _HINTS = (
 )
 
 
+_PANE_EDGE_CELLS = 4
+"""Cells beside the text of a page."""
+
+
 class PageScreen(SheetScreen[None]):
-    """A screen that shows one text for reading, or two side by side that scroll together."""
+    """A screen that shows texts for reading, as high as the longest of them needs."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "scroll_text(-1)", "Up", show=False, id="tui.select.up"),
@@ -35,12 +40,30 @@ class PageScreen(SheetScreen[None]):
     ]
 
     def __init__(self, title: str, *pages: PreviewText, note: str = "") -> None:
-        super().__init__(classes="full-height beside")
+        super().__init__(classes="beside")
         self._heading = title
         self._note = note
         self.pages = pages
 
+    @property
+    def _rows_of_short_pages(self) -> int | None:
+        """The rows of the longest page; None if the screen should be full."""
+        width, height = self.app.size
+        room = max(1, width // len(self.pages) - _PANE_EDGE_CELLS)
+        most = height * 3 // 5
+        rows = max(
+            2 * bool(page.title)
+            + sum(
+                -(-max(1, cells(line)) // room)
+                for part in page.parts
+                for line in part.text.split("\n")[: most + 1]
+            )
+            for page in self.pages
+        )
+        return rows if rows <= most else None
+
     def compose(self) -> ComposeResult:
+        self.set_class(self._rows_of_short_pages is None, "full-height")
         with Vertical(id="sheet"):
             yield RuleTitle(self._heading, self._note, id="title")
             with Horizontal(id="body"):
@@ -51,6 +74,12 @@ class PageScreen(SheetScreen[None]):
     def on_mount(self) -> None:
         for pane, page in zip(self.query(Preview), self.pages, strict=True):
             pane.show(page)
+        self.on_resize()
+
+    def on_resize(self) -> None:
+        rows = self._rows_of_short_pages
+        self.set_class(rows is None, "full-height")
+        self.query_one("#body").styles.height = rows
 
     def action_scroll_text(self, delta: int) -> None:
         for pane in self.query(Preview):

@@ -149,7 +149,8 @@ async def test_two_branches_are_compared_side_by_side(tmp_path: Path) -> None:
     harness = await two_branches(tmp_path, say("a"), writes, say("done"), say("c"))
     async with at_the_keyboard(size=SIZE) as person, person.asked(tree_of(harness, person).open()):
         await person.press("d", "left_square_bracket", "left_square_bracket", "j", "j", "d")
-        headings = person.sees.splitlines()[1]
+        rows = person.sees.splitlines()
+        headings = rows[next(at for at, row in enumerate(rows) if "Two branches" in row) + 1]
         assert "third" in headings and "second" in headings
         assert "± notes.md" in person.sees
         assert "the branches split at: a" in person.sees

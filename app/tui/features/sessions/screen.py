@@ -10,7 +10,7 @@ from widgets.editor.line_input import LineInput
 from widgets.key_labels import key_label
 from widgets.line import cells
 from widgets.lists.rows import Badge, ListRow, make_column_heads
-from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
+from widgets.screens.picker import PREVIEW_MIN_WIDTH, PickerAction, PickerScreen, picker_bindings
 from widgets.screens.preview import PreviewText
 from widgets.screens.requests import ScreenRequest
 from widgets.transcript.leaves.safe_text import cut_start_to_fit
@@ -18,6 +18,8 @@ from widgets.transcript.leaves.safe_text import cut_start_to_fit
 ListScope = Literal["here", "all"]
 _NARROW_MAX_COLUMNS = 60
 """Columns below which a row shows only its age."""
+_SIZES_MIN_CELLS = 70
+"""Cells of the list from which its rows show the sizes of the files."""
 _MAX_AGE_CELLS = 4
 _MAX_PROJECT_CELLS = 24
 _PROJECT_HEAD = "project"
@@ -62,8 +64,10 @@ def _padded(text: str, width: int) -> str:
     return text + " " * (width - cells(text))
 
 
-def _join_figures(messages: str, cost: str, size: str, age: str, *, has_costs: bool) -> str:
-    return f"{messages:>8}{f'{cost:>10}' if has_costs else ''}{size:>9}{age:>{_MAX_AGE_CELLS + 3}}"
+def _join_figures(messages: str, cost: str | None, size: str | None, age: str) -> str:
+    """Joins the columns at the right edge; None leaves one out."""
+    optional = "".join(f"{text:>{width}}" for text, width in ((cost, 10), (size, 9)) if text is not None)
+    return f"{messages:>8}{optional}{age:>{_MAX_AGE_CELLS + 3}}"
 
 
 def _empty_text(own: Mapping[str, str]) -> str:
@@ -115,7 +119,7 @@ class SessionsScreen(PickerScreen):
         self.scope: ListScope = "here" if any(one.is_in_this_folder for one in sessions) else "all"
         self.is_threaded = True
         self.is_named_only = False
-        self._is_narrow = False
+        self._is_narrow, self._has_sizes = False, False
         super().__init__(
             self._heading(),
             self._visible_rows(),
@@ -184,7 +188,9 @@ class SessionsScreen(PickerScreen):
         return kept
 
     def on_resize(self) -> None:
-        self._is_narrow = self.app.size.width < _NARROW_MAX_COLUMNS
+        width = self.app.size.width
+        self._is_narrow = width < _NARROW_MAX_COLUMNS
+        self._has_sizes = (width if width < PREVIEW_MIN_WIDTH else width * 3 // 5) >= _SIZES_MIN_CELLS
         self._refresh_rows(self._note)
         super().on_resize()
 
@@ -200,7 +206,8 @@ class SessionsScreen(PickerScreen):
 
     def _column_heads(self) -> ListRow:
         shown = self._visible_sessions()
-        figures = _join_figures("messages", "cost", "size", "age", has_costs=any(one.cost for one in shown))
+        cost = "cost" if any(one.cost for one in shown) else None
+        figures = _join_figures("messages", cost, "size" if self._has_sizes else None, "age")
         has_details = bool(self._excerpts) or any(one.first_words for one in shown)
         room = self._project_cells(shown)
         return make_column_heads(
@@ -214,7 +221,8 @@ class SessionsScreen(PickerScreen):
         """Returns the list row of a session: its title, project, first words or the found excerpt, and figures. `room`:
         the width of the column of projects."""
         said = self._excerpts.get(one.id, "")
-        figures = _join_figures(one.messages, one.cost, one.size, one.age, has_costs=has_costs)
+        cost, size = one.cost if has_costs else None, one.size if self._has_sizes else None
+        figures = _join_figures(one.messages, cost, size, one.age)
         project = [Badge(text=_padded(cut_start_to_fit(one.folder, room), room))] if room else []
         return ListRow(
             id=one.id,

@@ -62,7 +62,10 @@ LABEL_KINDS = {"messages", "empty states", "command line", "titles"}
 MAX_LABEL_WORDS = 5
 """Longer texts are understood without the name of their page or part."""
 SUBJECTS = {
+    "app/engine/goals/": "goal",
+    "app/extensions/loading/": "{extension}",
     "app/mcp/": "{server}",
+    "app/modes/acp/": "answer to the editor",
     "app/permits/permission_decisions": "decided by",
     "app/permits/plain_commands": "{command}",
     "app/permits/sandbox_exceptions": "rule",
@@ -71,6 +74,7 @@ SUBJECTS = {
     "app/permits/tool_call_judge": "{tool call}",
     "app/resources/trust/": "{file of the project}",
     "app/undo/": "{path}",
+    "tools/box/abilities": "no sandbox",
 }
 """What the reasons of a folder, which begin with a small letter, are shown beside."""
 FOLDERS = {

@@ -208,13 +208,13 @@ def _needs_session_question(app: "BayouApp") -> bool:
 def _unsent_drafts_text(count: int, key_label: KeyLabel, *, is_behind: bool) -> str:
     """Returns a message that unsent drafts of the last run are in the prompt history, and the key to reach them.
     `is_behind`: the editor has text, which Up passes first."""
-    what, are = ("An unsent draft", "is") if count == 1 else (f"{count} unsent drafts", "are")
+    what = "an unsent draft" if count == 1 else f"{count} unsent drafts"
     search, up = key_label("tui.editor.historySearch", "Ctrl+R"), key_label("tui.editor.cursorUp", "Up")
     if is_behind or not up:
-        where = f"{are} in the prompt history{f': {search} searches it' if search else ''}"
+        hint = f": {search} searches it" if search else ""
     else:
-        where = f"{are} in the prompt history: press {up}"
-    return f"{what} from last time {where}."
+        hint = f": press {up}"
+    return f"The prompt history has {what} from last time{hint}."
 
 
 def make_extension_loader(assembled: AssembledSession, options: Options, paths: Paths) -> LoadExtensions:

@@ -61,7 +61,7 @@ async def test_a_page_of_another_program_opens_the_one_that_has_it(
         await pilot.press("enter")
         await app.settling_until(pilot, lambda: shown in app.screen_text.split("\n")[0])
         await pilot.press("escape")
-        await app.settling_until(pilot, lambda: f"In bayou this is /{page}." in app.screen_text)
+        await app.settling_until(pilot, lambda: f"In bayou this command is /{page}." in app.screen_text)
 
 
 async def test_everything_that_can_be_written_is_reported(home: Path) -> None:

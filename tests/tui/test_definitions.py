@@ -91,7 +91,7 @@ async def test_the_outline_of_a_file_with_secrets_is_for_the_person_alone(page) 
     app, pilot = page
     (app.session.cwd / ".env").write_text("ANCHOR_TOKEN=1\n")
     await submit(app, pilot, "/map .env")
-    await until(app, pilot, "Not sent to the model: reading its file needs approval")
+    await until(app, pilot, "The map was not sent to the model: reading its file needs approval")
     assert "ANCHOR_TOKEN" in app.screen_text
     await pilot.press("escape")
     await until(app, pilot, "in the morning")

@@ -122,7 +122,7 @@ class PromptSender(msgspec.Struct, frozen=True):
         command = _COMMAND_BY_WORD.get(text.strip().casefold())
         if command is None:
             return text
-        self.presenter.add_note(f"In bayou this is {command}.")
+        self.presenter.add_note(f"In bayou this command is {command}.")
         return command
 
     def _translate_foreign_command(self, text: str) -> str:
@@ -132,7 +132,7 @@ class PromptSender(msgspec.Struct, frozen=True):
         page = _FOREIGN_COMMANDS.get(found[1]) if found is not None else None
         if found is None or page is None or found[1] in [name for name, _ in self.command_names()]:
             return text
-        self.presenter.add_note(f"In bayou this is /{page}.")
+        self.presenter.add_note(f"In bayou this command is /{page}.")
         return f"/{page}"
 
     def _unknown_command_error(self, text: str) -> str | None:

@@ -99,13 +99,16 @@ async def test_a_restore_below_which_the_last_turn_changed_nothing_says_how_to_r
 ) -> None:
     await project.prompt("talk", d_txt="d\n")
     async with at_the_keyboard(size=SIZE) as person:
-        for expected in ([], ["/redo reverses this."]):  # the last turn says it; a turn further up does
+        for expected in (
+            [],
+            ["/redo reverses this restore."],
+        ):  # the last turn says it; a turn further up does
             async with person.asked(page_of(project, person).undo()):
                 await person.press("enter")
             assert person.heard == expected
         async with person.asked(page_of(project, person).redo()):
             await person.press("enter")
-        assert person.heard[1:] == ["/undo reverses this."]
+        assert person.heard[1:] == ["/undo reverses this redo."]
 
 
 async def test_single_files_are_chosen(project: Project) -> None:

@@ -209,7 +209,7 @@ async def test_the_outline_of_a_file_that_is_kept_back_is_shown_and_not_sent(
         (root / ".env").write_text("ANCHOR_TOKEN=1\n")
         await harbour.map.send_file_outline("harbour/oars.py")
         async with person.asked(harbour.map.send_file_outline(".env")):
-            await person.sees_soon("Not sent to the model: reading its file needs approval")
+            await person.sees_soon("The map was not sent to the model: reading its file needs approval")
             await person.sees_soon("ANCHOR_TOKEN")
             await person.press("escape")
         assert harbour.outlined == ["harbour/oars.py"] and not harbour.sent

@@ -257,7 +257,7 @@ async def test_a_summary_that_fails_is_tried_again_or_left_out(
         person.asked(tree_of(harness, person).move_to_entry(entry_of(harness, "you: second"))),
     ):
         await person.press("2")
-        await person.sees_soon("The summary failed")
+        await person.sees_soon("The summary of the branch failed")
         await person.press(*keys)
     assert any("no such model" in str(one) for one in person.heard)
     assert (harness.session.log.leaf_id != old) is is_left

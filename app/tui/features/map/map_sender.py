@@ -67,7 +67,7 @@ class MapSender(msgspec.Struct, frozen=True):
         except OSError as problem:
             self.show_message(f"/map {name}: {problem.strerror or problem}", NoteKind.ERROR)
             return
-        note = f"Not sent to the model: {why}."
+        note = f"The map was not sent to the model: {why}."
         card = Card(
             title="map",
             subject=escape_controls(name),

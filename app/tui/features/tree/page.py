@@ -203,7 +203,9 @@ class TreePage(msgspec.Struct, frozen=True):
                     raise
                 self.show_message(str(problem), NoteKind.ERROR)
                 how = await select_option(
-                    self.ask, "The summary failed", (TRY_AGAIN, GO_WITHOUT_SUMMARY, STAY_ON_BRANCH)
+                    self.ask,
+                    "The summary of the branch failed",
+                    (TRY_AGAIN, GO_WITHOUT_SUMMARY, STAY_ON_BRANCH),
                 )
                 if how not in (TRY_AGAIN, GO_WITHOUT_SUMMARY):
                     return None

@@ -73,7 +73,7 @@ class FilesPage(msgspec.Struct, frozen=True):
             lines.append("Not changed:")
         lines += kept[:20]
         if data.total and not self._is_told_by_last_turn(data):
-            lines.append("/undo reverses this." if data.undoes else "/redo reverses this.")
+            lines.append("/undo reverses this redo." if data.undoes else "/redo reverses this restore.")
         if lines:
             self.show_message("\n".join(lines))
 

@@ -63,7 +63,9 @@ MAX_LABEL_WORDS = 5
 """Longer texts are understood without the name of their page or part."""
 SUBJECTS = {
     "app/engine/goals/": "goal",
+    "app/cli/commands/secrets_command": "{file}",
     "app/extensions/loading/": "{extension}",
+    "app/imports/": "{session to import}",
     "app/mcp/": "{server}",
     "app/modes/acp/": "answer to the editor",
     "app/permits/permission_decisions": "decided by",

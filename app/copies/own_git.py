@@ -45,5 +45,7 @@ async def run_user_git(
     if code:
         told_errors = errors[-_MAX_ERROR_CHARS:].decode("utf-8", "replace").splitlines()
         lines = [line.strip() for line in told_errors if line.strip() and not line.startswith("hint:")]
-        raise GitFailed(f"git {words[0]} ended with {code}: {lines[-1] if lines else 'it said nothing'}")
+        raise GitFailed(
+            f"git {words[0]} failed with exit code {code}: {lines[-1] if lines else 'it printed no reason'}"
+        )
     return told.decode("utf-8", "surrogateescape")

@@ -52,7 +52,7 @@ class Git(msgspec.Struct, frozen=True):
         except OSError as problem:
             raise GitFailed(f"git cannot be started: {problem.strerror}.") from None
         if code:
-            raise GitFailed(f"git {_git_subcommand(words)} in {folder} ended with {code}.")
+            raise GitFailed(f"git {_git_subcommand(words)} in {folder} failed with exit code {code}.")
         if len(told) > _MAX_PATCH_BYTES:
             raise GitFailed(
                 f"git {_git_subcommand(words)} in {folder} printed more than {_MAX_PATCH_BYTES >> 20} MB."

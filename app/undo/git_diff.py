@@ -61,7 +61,9 @@ class _GitQueries(msgspec.Struct, frozen=True, kw_only=True):
         except OSError as problem:
             raise GitRefused(f"Git cannot be started: {problem.strerror}.") from None
         if code:
-            raise GitRefused(f"Git cannot compare this repository: {words[0]} ended with {code}.")
+            raise GitRefused(
+                f"Git cannot compare this repository: git {words[0]} failed with exit code {code}."
+            )
         if len(told) > _MAX_DIFF_BYTES:
             raise GitRefused(
                 f"More than {_MAX_DIFF_BYTES >> 20} MB differ from the last commit: use git diff."

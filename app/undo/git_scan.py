@@ -321,7 +321,7 @@ class GitScanner:
         except OSError as problem:
             raise GitScanFailed(str(problem)) from None
         if code:
-            raise GitScanFailed(f"git ended with {code}")
+            raise GitScanFailed(f"git failed with exit code {code}")
         return told
 
     # Names

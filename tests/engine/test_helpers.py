@@ -451,7 +451,9 @@ async def test_one_helper_is_stopped_and_the_agent_gets_what_it_has(tmp_path: Pa
         await scene.session.helpers.stop_helper("h1")
         await scene.session.wait_until_idle()
         one, two = results(scene)
-        assert one.startswith("…\n[It did not finish: The helper was stopped before it had an answer.]")
+        assert one.startswith(
+            "…\n[The helper did not finish: The helper was stopped before it had an answer.]"
+        )
         assert "The user stopped the helper before it started" in two
         assert [helper.state for helper in scene.session.helpers.known_helpers()] == ["stopped", "stopped"]
         assert scene.session.last_answer_text == "Noted."

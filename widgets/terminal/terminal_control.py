@@ -178,7 +178,7 @@ def edit_text_externally(
     if problem:
         return None, f"{command[0]} cannot be started: {problem}. Set another editor in $EDITOR."
     if code:
-        return None, f"{command[0]} ended with {code}; the prompt was not changed"
+        return None, f"{command[0]} failed with exit code {code}; the prompt was not changed"
     return path.read_text(encoding="utf-8", errors="replace").removesuffix("\n"), ""
 
 
@@ -214,7 +214,7 @@ def open_in_external_editor(
     app.refresh(layout=True)
     if problem:
         return f"{command[0]} cannot be started: {problem}. Set another editor in $EDITOR."
-    return f"{command[0]} ended with {code}" if code else ""
+    return f"{command[0]} failed with exit code {code}" if code else ""
 
 
 def _run_editor_program(command: list[str], env: Mapping[str, str]) -> tuple[int, str]:

@@ -150,7 +150,7 @@ async def get_commands(session: Session) -> Sequence[response_data.CommandInfo]:
 def _export_path(folder: Path, name: str) -> Path:
     target = folder / Path(require_text_for_os(name, "outputPath")).expanduser()
     if target.suffix.lower() not in (".html", ".htm"):
-        raise UserError(f"{target} does not end in .html")
+        raise UserError(f"{target} does not end in .html; name a file that does")
     return target
 
 

@@ -18,7 +18,7 @@ def helper_result(helper: HelperRun) -> ToolResult:
     text = helper.answer_text
     if len(text) > _MAX_RESULT_CHARS:
         text = f"{text[:_MAX_RESULT_CHARS]}\n[{len(text) - _MAX_RESULT_CHARS:,} more characters are in its session]"
-    problem = f"It did not finish: {helper.problem}" if helper.problem else ""
+    problem = f"The helper did not finish: {helper.problem}" if helper.problem else ""
     notes = filter(
         None, (problem, helper.start_remark, helper.delivery_text, helper_footer(helper, is_exact=True))
     )

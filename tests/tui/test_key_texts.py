@@ -70,7 +70,7 @@ async def test_the_search_of_older_prompts(home: Path) -> None:
     again = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
     async with again.run_test(size=(100, 30)) as pilot:
         await again.is_ready.wait()
-        await again.settling_until(pilot, lambda: "prompt history: alt+h searches it" in again.screen_text)
+        await again.settling_until(pilot, lambda: "from last time: alt+h searches it" in again.screen_text)
 
 
 async def test_the_way_to_the_end(home: Path) -> None:

@@ -145,7 +145,7 @@ async def test_the_table_of_keys_is_live_and_changes_them(home: Path) -> None:
     app = make_app(home, say("done"))
     async with app.run_test(size=(120, 40)) as pilot:
         await submit(app, pilot, "/hotkeys")
-        await app.settling_until(pilot, lambda: "The page" in app.screen_text)
+        await app.settling_until(pilot, lambda: "The main screen" in app.screen_text)
         assert "ctrl+k" in app.screen_text
         await pilot.press(*"choose a model", "enter")
         await pilot.pause()

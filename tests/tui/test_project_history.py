@@ -132,7 +132,7 @@ async def test_an_older_draft_is_not_one_up_away_of_another(home: Path) -> None:
         await again.is_ready.wait()
         await pilot.pause()
         assert again.editor.text == "what was being written"
-        assert "is in the prompt history: ctrl+r searches it." in again.screen_text
+        assert "an unsent draft from last time: ctrl+r searches it." in again.screen_text
 
 
 async def test_an_image_that_was_dropped_is_sent_with_what_is_in_it(home: Path, tmp_path: Path) -> None:

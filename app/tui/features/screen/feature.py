@@ -124,7 +124,7 @@ class ScreenFeature(Feature[ScreenPage]):
         PageKey(
             id="app.exit",
             keys="ctrl+d",
-            help="Quit bayou",
+            help="Quit",
             run_key=lambda page: page.stop_or_leave.leave_if_editor_empty(),
         ),
         PageKey(

@@ -170,13 +170,13 @@ def _is_invisible(character: str) -> bool:
     )
 
 
-def without_invisible(text: str) -> str:
+def remove_invisible_chars(text: str) -> str:
     """Removes characters that are invisible or change the direction of writing, except what joins emoji and letters."""
     return _replace_invisible(text, lambda character: "")
 
 
 def show_invisible(text: str) -> str:
-    """Shows the characters that `without_invisible` removes as code points."""
+    """Shows the characters that `remove_invisible_chars` removes as code points."""
     return _replace_invisible(text, _code_point)
 
 

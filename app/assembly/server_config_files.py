@@ -71,10 +71,10 @@ def server_config_files(
 
     def remote(config: "ServerConfig", log: object) -> "Callable[[], Transport]":
         # Imported after the SDK, which a first contact loads on a thread.
-        from app.mcp.http_transport import http_transport  # noqa: PLC0415
-        from app.mcp.token_store import token_store_of  # noqa: PLC0415  (as above)
+        from app.mcp.http_transport import make_http_transport  # noqa: PLC0415
+        from app.mcp.token_store import open_token_store  # noqa: PLC0415  (as above)
 
-        return http_transport(config, token_store_of(paths), proxy)
+        return make_http_transport(config, open_token_store(paths), proxy)
 
     return ServerSources(
         paths=paths,

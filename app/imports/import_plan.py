@@ -21,9 +21,9 @@ from app.imports.permission_rules import (
     opencode_rules,
 )
 from app.imports.session_builder import ImportedSession, NotImportable
-from app.mcp.config_entries import HIDDEN_VALUE_MARK, decode_entry, display_address
-from app.mcp.import_configs import ImportableServer, servers_of_program
-from app.mcp.server_config import add_server, name_in_file
+from app.mcp.config_entries import HIDDEN_VALUE_MARK, decode_server_entry, server_display_address
+from app.mcp.import_configs import ImportableServer, find_servers_of_program
+from app.mcp.server_config import add_server_to_file, find_server_name_in_file
 from app.resources.command_files import shell_parts
 from app.resources.context_files import CONTEXT_FILE_NAMES
 from app.resources.context_imports import FILE_MENTION
@@ -309,21 +309,21 @@ class Importer:
     # MCP servers
 
     def _server_items(self) -> Iterator[PlannedItem]:
-        found = servers_of_program(self.program, self._paths.home, self._paths.cwd, self._env)
+        found = find_servers_of_program(self.program, self._paths.home, self._paths.cwd, self._env)
         self._problems += found.problems
         file = user_servers_file(self._paths)
         for server in found.servers:
             yield self._server_item(server, file)
 
     def _server_item(self, found: ImportableServer, file: Path) -> PlannedItem:
-        entry, notes = dict(found.entry), list(found.notes)
+        entry, notes = dict(found.entry), list(found.conversion_notes)
         if not self._with_secrets:
             entry = _without_secrets(found.name, entry, notes)
         refused = found.problem
-        server, _ = decode_entry(found.name, entry, origin="user")
-        address = display_address(server)
+        server, _ = decode_server_entry(found.name, entry, origin="user")
+        address = server_display_address(server)
         try:
-            if not refused and name_in_file(file, found.name) is not None:
+            if not refused and find_server_name_in_file(file, found.name) is not None:
                 refused = f"{self._shown_path(file)} has a server of that name"
         except UserError as problem:
             refused = str(problem)
@@ -332,11 +332,11 @@ class Importer:
         return PlannedItem(
             kind="servers",
             name=found.name,
-            source=self._shown_path(found.file),
+            source=self._shown_path(found.source_file),
             target=address,
             refused=refused,
             notes=tuple(notes),
-            apply=partial(add_server, file, found.name, entry),
+            apply=partial(add_server_to_file, file, found.name, entry),
         )
 
     def _read_settings(self, file: Path) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from tools.workspace import workspace_of_context
 _Result = TypeVar("_Result")
 
 
-async def watch_for_undo(entry: OfferedTool, context: ToolContext) -> FilesAfterCommand | None:
+async def watch_files_for_undo(entry: OfferedTool, context: ToolContext) -> FilesAfterCommand | None:
     """Starts to watch for files that an MCP server changes, so that undo can restore them: a local program may
     change any file of the folder."""
     config = entry.managed_server.config
@@ -45,7 +45,7 @@ async def report_changed_files(
     box, guard = await life.current_sandbox(), workspace_of_context(context).guard
     if box is None:
         return await asyncio.to_thread(result_of, await asked)
-    box = life.compared_policy(box)
+    box = life.policy_to_compare(box)
     seen = await asyncio.to_thread(guard.snapshot_before, box)
     await asyncio.to_thread(guard.watch_process, box, f"the MCP server {life.config.name}")
     notes = format_lasting_process_notes(guard.lasting_names, await asyncio.to_thread(guard.changes_between))

@@ -18,16 +18,16 @@ from mcp.client.auth.extensions.client_credentials import (
 )
 
 from app.mcp.config_entries import OAuthConfig, ServerConfig
-from app.mcp.oauth import HttpClientFactory, PendingTokens, request_with_sign_in, to_stored_sign_in
+from app.mcp.oauth import HttpClientFactory, PendingTokenStorage, request_with_sign_in, to_stored_tokens
 from app.mcp.server_errors import ServerUnavailable
 from app.mcp.token_store import StoredTokens
 from tools.text import one_line
 
-_MAX_ERROR_CHARS = 300
-_DEFAULT_ALGORITHM = "RS256"
+_MAX_SIGN_IN_ERROR_CHARS = 300
+_DEFAULT_JWT_ALGORITHM = "RS256"
 
 
-class _ConfiguredScope(httpx2.Auth):
+class _ConfiguredScopeAuth(httpx2.Auth):
     """The SDK's sign-in with the configured scope in place of the scope that the server names."""
 
     requires_response_body = True
@@ -42,13 +42,13 @@ class _ConfiguredScope(httpx2.Auth):
         async with aclosing(self._provider.async_auth_flow(request)) as flow:
             following = await anext(flow)
             while True:
-                response = yield self._with_scope(following)
+                response = yield self._replace_scope(following)
                 try:
                     following = await flow.asend(response)
                 except StopAsyncIteration:
                     return
 
-    def _with_scope(self, request: httpx2.Request) -> httpx2.Request:
+    def _replace_scope(self, request: httpx2.Request) -> httpx2.Request:
         is_form = request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
         form = dict(parse_qsl(request.content.decode())) if is_form else {}
         if not self._scope or form.get("grant_type") != "client_credentials":
@@ -58,21 +58,21 @@ class _ConfiguredScope(httpx2.Auth):
         return httpx2.Request(request.method, request.url, data=data, headers=headers)
 
 
-async def sign_in_without_person(server: ServerConfig, clients: HttpClientFactory) -> StoredTokens:
+async def sign_in_with_client_credentials(server: ServerConfig, clients: HttpClientFactory) -> StoredTokens:
     """Requests a token with the client's own credentials. Raises `ServerUnavailable`: a person could not
     help here."""
     given = server.oauth
     assert given is not None
     try:
-        provider = _token_provider(server, given)
-        async with clients(_ConfiguredScope(provider, given.scope)) as client:
+        provider = _make_token_provider(server, given)
+        async with clients(_ConfiguredScopeAuth(provider, given.scope)) as client:
             answer = await request_with_sign_in(client, provider, server.url or "")
     except (OAuthFlowError, httpx2.HTTPError, jwt.PyJWTError, NotImplementedError, ValueError) as problem:
-        said = one_line(str(problem))[:_MAX_ERROR_CHARS] or type(problem).__name__
+        said = one_line(str(problem))[:_MAX_SIGN_IN_ERROR_CHARS] or type(problem).__name__
         raise ServerUnavailable(f"the client id {given.client_id} was rejected: {said}") from None
     if provider.context.current_tokens is None:
         raise ServerUnavailable(f"the server answered {answer.status_code} without saying how to sign in")
-    found = to_stored_sign_in(provider.context)
+    found = to_stored_tokens(provider.context)
     found.client = client_fingerprint(given)  # the secret is not stored again: it stays in the configuration
     return found
 
@@ -82,17 +82,19 @@ def client_fingerprint(given: OAuthConfig) -> dict[str, object]:
     return {"client_id": given.client_id, "grant_types": ["client_credentials"]}
 
 
-def _token_provider(server: ServerConfig, given: OAuthConfig) -> OAuthClientProvider:
+def _make_token_provider(server: ServerConfig, given: OAuthConfig) -> OAuthClientProvider:
     url, issuer = server.url or "", given.issuer or None
     if given.private_key:
         key = SignedJWTParameters(
             issuer=given.client_id,
             subject=given.client_id,
             signing_key=given.private_key,
-            signing_algorithm=given.algorithm or _DEFAULT_ALGORITHM,
+            signing_algorithm=given.algorithm or _DEFAULT_JWT_ALGORITHM,
         )
         assertion = key.create_assertion_provider()
-        return PrivateKeyJWTOAuthProvider(url, PendingTokens(None), given.client_id, assertion, issuer=issuer)
+        return PrivateKeyJWTOAuthProvider(
+            url, PendingTokenStorage(None), given.client_id, assertion, issuer=issuer
+        )
     return ClientCredentialsOAuthProvider(
-        url, PendingTokens(None), given.client_id, given.client_secret, issuer=issuer
+        url, PendingTokenStorage(None), given.client_id, given.client_secret, issuer=issuer
     )

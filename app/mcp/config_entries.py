@@ -14,26 +14,26 @@ from tools.running.withheld_variables import is_secret_variable
 from tools.text import escape_controls
 
 Exposure = Literal["auto", "direct", "search", "hidden"]
-EXPOSURES: tuple[Exposure, ...] = ("auto", "direct", "search", "hidden")
+TOOL_EXPOSURES: tuple[Exposure, ...] = ("auto", "direct", "search", "hidden")
 ServerType = Literal["stdio", "http", "sse"]
 OAuthGrant = Literal["authorization_code", "client_credentials"]
 
-_PI_EXPOSURE_NAMES: dict[str, Exposure] = {"codemode": "search", "deferred": "search"}
-_SERVER_TYPES: dict[str, ServerType] = {
+_EXPOSURE_BY_PI_NAME: dict[str, Exposure] = {"codemode": "search", "deferred": "search"}
+_SERVER_TYPE_BY_NAME: dict[str, ServerType] = {
     **{"stdio": "stdio", "local": "stdio", "sse": "sse"},
     **dict.fromkeys(("http", "streamable-http", "streamableHttp", "streamable_http", "remote"), "http"),
 }
-_MAX_TIMEOUT_SECONDS = 1800.0
+_MAX_CALL_TIMEOUT_SECONDS = 1800.0
 """The longest timeout of a call. A larger number is read as milliseconds, as other programs write
 timeouts."""
 _DOWNLOADING_PROGRAMS = ("npx", "uvx", "docker", "podman", "pnpx", "bunx", "pipx")
 """Programs that may download a server before they start it."""
-_ENTRY_KEYS = (
+_SERVER_ENTRY_KEYS = (
     *("command", "args", "env", "cwd", "type", "url", "headers", "oauth", "enabled", "disabled", "exposure"),
     *("tools", "toolExposure", "description", "startTimeout", "timeout", "trustHints"),
 )
-_GRANTS: tuple[OAuthGrant, ...] = ("authorization_code", "client_credentials")
-_OAUTH_TEXT_KEYS = {
+_OAUTH_GRANTS: tuple[OAuthGrant, ...] = ("authorization_code", "client_credentials")
+_OAUTH_KEY_BY_FIELD = {
     **{
         "client_id": "clientId",
         "client_secret": "clientSecret",
@@ -42,7 +42,15 @@ _OAUTH_TEXT_KEYS = {
     },
     **{"private_key": "privateKey", "algorithm": "algorithm", "issuer": "issuer"},
 }
-_OVERRIDE_KEYS = ("enabled", "exposure", "tools", "description", "start_timeout", "timeout", "trust_hints")
+_OVERRIDABLE_FIELDS = (
+    "enabled",
+    "exposure",
+    "tools",
+    "description",
+    "start_timeout",
+    "timeout",
+    "trust_hints",
+)
 
 
 class OAuthConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +71,7 @@ class OAuthConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The only authorization server that may receive the secret or a token signed with the key."""
 
     @property
-    def signs_in_without_person(self) -> bool:
+    def uses_client_credentials(self) -> bool:
         return self.grant == "client_credentials"
 
 
@@ -95,7 +103,7 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        return server_key(self.name)
+        return server_name_key(self.name)
 
     def exposure_of(self, tool: str) -> Exposure | None:
         """Returns the configured exposure of a tool: by its exact name, else by the last matching pattern."""
@@ -118,17 +126,17 @@ class EntryProblem(msgspec.Struct, frozen=True):
     """The problem does not keep the server from running."""
 
 
-def server_key(name: str) -> str:
+def server_name_key(name: str) -> str:
     """Returns the key of a server. Names that differ only in `-` and `_` have the same key."""
     return name.replace("-", "_")
 
 
-def is_override(entry: Any) -> bool:
+def is_override_entry(entry: Any) -> bool:
     """Whether the entry only changes a server that another file defines."""
     return isinstance(entry, dict) and not entry.get("command") and not entry.get("url")
 
 
-def name_problem(name: str) -> str:
+def server_name_problem(name: str) -> str:
     if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
         return ""
     return (
@@ -136,20 +144,20 @@ def name_problem(name: str) -> str:
     )
 
 
-def decode_entry(
+def decode_server_entry(
     name: str, entry: Any, *, origin: ServerOrigin, file: Path | None = None
 ) -> tuple[ServerConfig, tuple[EntryProblem, ...]]:
     """Decodes an entry to a server and its problems. Never raises."""
-    return _EntryReader(name, entry).read_server(origin, file)
+    return _ServerEntryReader(name, entry).read_server(origin, file)
 
 
-def apply_override(
+def apply_override_entry(
     server: ServerConfig, entry: dict[str, Any]
 ) -> tuple[ServerConfig, tuple[EntryProblem, ...]]:
     """Returns the server with the changes of an override entry applied."""
-    reading = _EntryReader(server.name, entry)
+    reading = _ServerEntryReader(server.name, entry)
     said = reading.read_common_fields()
-    changes = {field: said[field] for field in _OVERRIDE_KEYS if field in said}
+    changes = {field: said[field] for field in _OVERRIDABLE_FIELDS if field in said}
     if "tools" in changes:
         changes["tools"] = {**server.tools, **changes["tools"]}
     for key in ("args", "env", "headers", "cwd", "oauth"):
@@ -162,7 +170,7 @@ def apply_override(
     return msgspec.structs.replace(server, **changes), tuple(reading.problems)
 
 
-class _EntryReader:
+class _ServerEntryReader:
     """Reads the valid fields of an entry, and notes the problems of the others."""
 
     def __init__(self, name: str, entry: Any) -> None:
@@ -177,7 +185,7 @@ class _EntryReader:
     def read_server(
         self, origin: ServerOrigin, file: Path | None
     ) -> tuple[ServerConfig, tuple[EntryProblem, ...]]:
-        wrong_name = name_problem(self._name)
+        wrong_name = server_name_problem(self._name)
         if wrong_name:
             self._report_problem((), wrong_name)
         fields = {**self._read_transport(), **self.read_common_fields()}
@@ -189,8 +197,8 @@ class _EntryReader:
     def read_common_fields(self) -> dict[str, Any]:
         """Reads the fields that an override may contain too."""
         out: dict[str, Any] = {}
-        enabled = self._boolean_field("enabled")
-        if enabled is None and (disabled := self._boolean_field("disabled")) is not None:
+        enabled = self._read_boolean("enabled")
+        if enabled is None and (disabled := self._read_boolean("disabled")) is not None:
             enabled = not disabled
         self._set_field(out, "enabled", enabled)
         if "exposure" in self._entry:
@@ -200,29 +208,29 @@ class _EntryReader:
             tools |= self._read_tool_exposures(key)
         if tools:
             out["tools"] = tools
-        self._set_field(out, "description", self._text_field("description"))
-        self._set_field(out, "start_timeout", self._seconds_field("startTimeout"))
-        self._set_field(out, "timeout", self._seconds_field("timeout"))
-        self._set_field(out, "trust_hints", self._boolean_field("trustHints"))
+        self._set_field(out, "description", self._read_text("description"))
+        self._set_field(out, "start_timeout", self._read_seconds("startTimeout"))
+        self._set_field(out, "timeout", self._read_seconds("timeout"))
+        self._set_field(out, "trust_hints", self._read_boolean("trustHints"))
         return out
 
     def _read_transport(self) -> dict[str, Any]:
         """Reads how the server is reached: command or address."""
         out: dict[str, Any] = {}
         command, args = self._read_command()
-        url = self._text_field("url")
+        url = self._read_text("url")
         if command and url:
             self._report_problem(("url",), "has both `command` and `url`; remove one of them")
         kind = self._transport_type(url)
         if url:
-            fault = "" if "${" in url or url.startswith("!") else address_problem(url)
+            fault = "" if "${" in url or url.startswith("!") else server_url_problem(url)
             if fault:
                 self._report_problem(("url",), fault)
-            out |= {"url": url, "headers": self._text_map_field("headers")}
+            out |= {"url": url, "headers": self._read_text_map("headers")}
             self._set_field(out, "oauth", self._read_oauth())
         if command:
-            out |= {"command": command, "args": args, "env": self._text_map_field("env")}
-            self._set_field(out, "cwd", self._text_field("cwd"))
+            out |= {"command": command, "args": args, "env": self._read_text_map("env")}
+            self._set_field(out, "cwd", self._read_text("cwd"))
         out["type"] = kind
         return out
 
@@ -235,13 +243,13 @@ class _EntryReader:
         if not isinstance(args, list) or not all(_is_text_or_number(each) for each in args):
             self._report_problem(("args",), "`args` must be a list of texts")
             args = []
-        return self._text_field("command"), tuple(map(str, args))
+        return self._read_text("command"), tuple(map(str, args))
 
     def _transport_type(self, url: str | None) -> ServerType:
         given = self._entry.get("type")
         if given is None:
             return "http" if url else "stdio"
-        kind = _SERVER_TYPES.get(given) if isinstance(given, str) else None
+        kind = _SERVER_TYPE_BY_NAME.get(given) if isinstance(given, str) else None
         if kind is None:
             self._report_problem(("type",), '`type` is one of "stdio", "http", "sse"')
             return "http" if url else "stdio"
@@ -261,7 +269,7 @@ class _EntryReader:
             self._report_problem(("oauth",), "`oauth` must be an object: { clientId, scope, … }")
             return None
         fields: dict[str, Any] = {}
-        for field, key in _OAUTH_TEXT_KEYS.items():
+        for field, key in _OAUTH_KEY_BY_FIELD.items():
             value = given.get(key, "")
             if isinstance(value, str):
                 fields[field] = value
@@ -272,11 +280,11 @@ class _EntryReader:
             fields["callback_port"] = port
         else:
             self._report_problem(("oauth", "callbackPort"), "`oauth.callbackPort` must be a port: 1 to 65535")
-        fields["grant"] = self._read_grant(given, fields)
+        fields["grant"] = self._read_oauth_grant(given, fields)
         return OAuthConfig(**fields)
 
-    def _read_grant(self, given: dict[str, Any], fields: dict[str, Any]) -> OAuthGrant:
-        for known in _GRANTS:
+    def _read_oauth_grant(self, given: dict[str, Any], fields: dict[str, Any]) -> OAuthGrant:
+        for known in _OAUTH_GRANTS:
             if given.get("grantType", "authorization_code") != known:
                 continue
             is_known = fields.get("client_id") and (fields.get("client_secret") or fields.get("private_key"))
@@ -304,39 +312,43 @@ class _EntryReader:
         return out
 
     def _parse_exposure(self, value: Any, *keys: str) -> Exposure | None:
-        for each in EXPOSURES:
+        for each in TOOL_EXPOSURES:
             if value == each:
                 return each
-        if isinstance(value, str) and value in _PI_EXPOSURE_NAMES:
-            return _PI_EXPOSURE_NAMES[value]
-        told = ", ".join(f'"{each}"' for each in EXPOSURES)
+        if isinstance(value, str) and value in _EXPOSURE_BY_PI_NAME:
+            return _EXPOSURE_BY_PI_NAME[value]
+        told = ", ".join(f'"{each}"' for each in TOOL_EXPOSURES)
         self._report_problem(keys, f"`{escape_controls('.'.join(keys))}` must be one of {told}")
         return None
 
-    def _seconds_field(self, key: str) -> float | None:
+    def _read_seconds(self, key: str) -> float | None:
         value = self._entry.get(key)
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
             self._report_problem((key,), f"`{key}` must be a number of seconds above 0")
             return None
-        return float(value) if value <= _MAX_TIMEOUT_SECONDS else min(value / 1000, _MAX_TIMEOUT_SECONDS)
+        return (
+            float(value)
+            if value <= _MAX_CALL_TIMEOUT_SECONDS
+            else min(value / 1000, _MAX_CALL_TIMEOUT_SECONDS)
+        )
 
-    def _boolean_field(self, key: str) -> bool | None:
+    def _read_boolean(self, key: str) -> bool | None:
         value = self._entry.get(key)
         if value is None or isinstance(value, bool):
             return value
         self._report_problem((key,), f"`{key}` must be true or false")
         return None
 
-    def _text_field(self, key: str) -> str | None:
+    def _read_text(self, key: str) -> str | None:
         value = self._entry.get(key)
         if value is None or (isinstance(value, str) and _is_text_or_number(value)):
             return value or None
         self._report_problem((key,), f"`{key}` must be a text")
         return None
 
-    def _text_map_field(self, key: str) -> dict[str, str]:
+    def _read_text_map(self, key: str) -> dict[str, str]:
         given = self._entry.get(key)
         if given is None:
             return {}
@@ -364,7 +376,11 @@ class _EntryReader:
         import difflib  # noqa: PLC0415  (only where servers are)
 
         for key in self._entry:
-            close = [] if key in _ENTRY_KEYS else difflib.get_close_matches(key, _ENTRY_KEYS, n=1, cutoff=0.8)
+            close = (
+                []
+                if key in _SERVER_ENTRY_KEYS
+                else difflib.get_close_matches(key, _SERVER_ENTRY_KEYS, n=1, cutoff=0.8)
+            )
             if close:
                 self._report_problem(
                     (key,),
@@ -384,7 +400,7 @@ _HEADER_NAME_PATTERN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VARIABLE_NAME_PATTERN = re.compile(r"[^=\0]+")
 
 
-def address_problem(url: str) -> str:
+def server_url_problem(url: str) -> str:
     """Describes what is wrong with a URL, without repeating it: it may hold a secret."""
     try:
         parts = urlsplit(url)
@@ -416,14 +432,14 @@ _SECRET_VALUE_PATTERN = re.compile(
 HIDDEN_VALUE_MARK = "•••"
 
 
-def display_address(server: ServerConfig) -> str:
+def server_display_address(server: ServerConfig) -> str:
     """Returns the command line or the address in one line."""
     if server.url is not None:
-        return escape_controls(display_url(server.url))
-    return escape_controls(" ".join(_words_without_secrets((server.command or "", *server.args))))
+        return escape_controls(url_without_secrets(server.url))
+    return escape_controls(" ".join(_hide_secret_words((server.command or "", *server.args))))
 
 
-def display_url(url: str) -> str:
+def url_without_secrets(url: str) -> str:
     """Returns the URL without user name, password and query."""
     if url.startswith("!"):
         return url
@@ -443,9 +459,9 @@ def display_url(url: str) -> str:
     )
 
 
-def display_lines(server: ServerConfig) -> Iterator[tuple[str, str]]:
+def server_display_lines(server: ServerConfig) -> Iterator[tuple[str, str]]:
     """Returns all configured values with their labels, for display."""
-    yield ("command" if server.url is None else "address", display_address(server))
+    yield ("command" if server.url is None else "address", server_display_address(server))
     if server.cwd:
         yield "folder", escape_controls(server.cwd)
     for what, values in (("variables", server.env), ("headers", server.headers)):
@@ -453,11 +469,11 @@ def display_lines(server: ServerConfig) -> Iterator[tuple[str, str]]:
             yield (
                 what,
                 ", ".join(
-                    f"{escape_controls(name)}={display_value(value)}" for name, value in values.items()
+                    f"{escape_controls(name)}={hide_literal_value(value)}" for name, value in values.items()
                 ),
             )
     if server.oauth is not None and server.oauth.client_id:
-        alone = ", which signs in by itself" if server.oauth.signs_in_without_person else ""
+        alone = ", which signs in by itself" if server.oauth.uses_client_credentials else ""
         yield "client", escape_controls(server.oauth.client_id) + alone
     yield "exposure", server.exposure or "auto"
     if server.tools:
@@ -471,19 +487,19 @@ def display_lines(server: ServerConfig) -> Iterator[tuple[str, str]]:
     yield "defined in", str(server.file) if server.file else server.origin
 
 
-def display_value(value: str) -> str:
+def hide_literal_value(value: str) -> str:
     """Returns a value for display: names of variables and commands are shown, literal values are hidden."""
     is_named = value.startswith("!") or re.fullmatch(r"(?:[A-Za-z]+ )?\$\{[^}:]*\}", value)
     return escape_controls(value) if is_named else HIDDEN_VALUE_MARK
 
 
-def _words_without_secrets(words: tuple[str, ...]) -> Iterator[str]:
+def _hide_secret_words(words: tuple[str, ...]) -> Iterator[str]:
     is_secret = False
     for word in words:
         if (is_secret and not word.startswith("-")) or is_secret_variable("", word):
-            yield display_value(word)
+            yield hide_literal_value(word)
         elif "://" in word:
-            yield display_url(word)
+            yield url_without_secrets(word)
         else:
             yield _SECRET_VALUE_PATTERN.sub(rf"\1{HIDDEN_VALUE_MARK}", word)
         is_secret = bool(_SECRET_FLAG_PATTERN.match(word))

@@ -13,33 +13,35 @@ from typing import Any
 import msgspec
 
 from app.values.forms import AskedForm, FormChoice, FormField
-from tools.text import escape_controls, without_invisible
+from tools.text import escape_controls, remove_invisible_chars
 
-_MOST_FIELDS, _MAX_GLOB_ALTERNATIVES = 50, 500
+_MAX_FORM_FIELDS, _MAX_FIELD_CHOICES = 50, 500
 _MAX_ANSWER_CHARS = 10_000
-SECRET_WARNING = "Never enter a password or key here: the server sees what you type."
-_YES, _NO = ("y", "yes", "true", "1", "on"), ("n", "no", "false", "0", "off")
+SECRET_INPUT_WARNING = "Never enter a password or key here: the server sees what you type."
+_YES_WORDS, _NO_WORDS = ("y", "yes", "true", "1", "on"), ("n", "no", "false", "0", "off")
 
 
-def elicitation_form(server: str, params: Mapping[str, Any]) -> AskedForm:
+def make_elicitation_form(server: str, params: Mapping[str, Any]) -> AskedForm:
     """Makes the form for the parameters of `elicitation/create`."""
-    message = _display_text(params.get("message"))[:4_000]
+    message = _clean_server_text(params.get("message"))[:4_000]
     if params.get("mode") == "url":
-        return AskedForm(server=server, message=message, url=_display_text(params.get("url"))[:4_000])
+        return AskedForm(server=server, message=message, url=_clean_server_text(params.get("url"))[:4_000])
     schema = _as_object(params.get("requestedSchema"))
     required = schema.get("required")
     needed = set(map(str, required)) if isinstance(required, list) else set[str]()
-    properties = list(_as_object(schema.get("properties")).items())[:_MOST_FIELDS]
-    fields = tuple(_form_field(name, _as_object(said), is_needed=name in needed) for name, said in properties)
+    properties = list(_as_object(schema.get("properties")).items())[:_MAX_FORM_FIELDS]
+    fields = tuple(
+        _make_form_field(name, _as_object(said), is_needed=name in needed) for name, said in properties
+    )
     return AskedForm(server=server, message=message, fields=fields)
 
 
-def _display_text(text: Any) -> str:
+def _clean_server_text(text: Any) -> str:
     """Returns a server's text without characters that deceive the person who reads it."""
-    return without_invisible(escape_controls(str(text or "")))
+    return remove_invisible_chars(escape_controls(str(text or "")))
 
 
-def validate_field(field: FormField, text: str) -> tuple[Any, str]:
+def parse_field_answer(field: FormField, text: str) -> tuple[Any, str]:
     """Returns the answer as the type that the server wants, or the error text. An empty answer counts as
     none."""
     text = text.strip()
@@ -50,7 +52,11 @@ def validate_field(field: FormField, text: str) -> tuple[Any, str]:
     match field.kind:
         case "yes-no":
             answer = text.lower()
-            return (answer in _YES, "") if answer in (*_YES, *_NO) else (None, "this field needs yes or no")
+            return (
+                (answer in _YES_WORDS, "")
+                if answer in (*_YES_WORDS, *_NO_WORDS)
+                else (None, "this field needs yes or no")
+            )
         case "number" | "integer":
             return _parse_number(field, text)
         case "choice":
@@ -61,15 +67,15 @@ def validate_field(field: FormField, text: str) -> tuple[Any, str]:
         case "several":
             return _parse_choices(field, text)
         case "text":
-            return (None, wrong) if (wrong := _text_problem(field, text)) else (text, "")
+            return (None, wrong) if (wrong := _text_answer_problem(field, text)) else (text, "")
 
 
-def validate_answers(form: AskedForm, answers: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+def parse_form_answers(form: AskedForm, answers: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
     """Returns all answers in the types that the server wants, and the errors by field."""
     content: dict[str, Any] = {}
     wrong: dict[str, str] = {}
     for field in form.fields:
-        value, problem = validate_field(field, answers.get(field.name, ""))
+        value, problem = parse_field_answer(field, answers.get(field.name, ""))
         if problem:
             wrong[field.name] = problem
         elif value is not None:
@@ -77,64 +83,65 @@ def validate_answers(form: AskedForm, answers: Mapping[str, str]) -> tuple[dict[
     return content, wrong
 
 
-def default_answers(form: AskedForm) -> dict[str, str]:
+def default_form_answers(form: AskedForm) -> dict[str, str]:
     return {field.name: field.default for field in form.fields if field.default}
 
 
-def _form_field(name: str, said: Mapping[str, Any], *, is_needed: bool) -> FormField:
-    title = _display_text(said.get("title") or name).replace("\n", " ")[:200]
+def _make_form_field(name: str, said: Mapping[str, Any], *, is_needed: bool) -> FormField:
+    title = _clean_server_text(said.get("title") or name).replace("\n", " ")[:200]
     items = _as_object(said.get("items"))
     kind = said.get("type")
-    choices = _field_choices(items if kind == "array" else said)
+    choices = _parse_field_choices(items if kind == "array" else said)
     field = FormField(
         name=name,
         title=title,
-        description=_display_text(said.get("description"))[:1_000],
+        description=_clean_server_text(said.get("description"))[:1_000],
         is_required=is_needed,
-        default=_default_text(said.get("default")),
+        default=_default_answer_text(said.get("default")),
         choices=choices,
     )
     if kind == "array":
-        return _limited_field(field, "several", said, "minItems", "maxItems")
+        return _add_field_limits(field, "several", said, "minItems", "maxItems")
     if choices:
         return msgspec.structs.replace(field, kind="choice")
     if kind == "boolean":
         return msgspec.structs.replace(field, kind="yes-no")
     if kind in ("number", "integer"):
-        return _limited_field(field, kind, said, "minimum", "maximum")
+        return _add_field_limits(field, kind, said, "minimum", "maximum")
     form = said.get("format")
     field = msgspec.structs.replace(field, format=form if isinstance(form, str) else "")
-    return _limited_field(field, "text", said, "minLength", "maxLength")
+    return _add_field_limits(field, "text", said, "minLength", "maxLength")
 
 
-def _limited_field(field: FormField, kind: Any, said: Mapping[str, Any], least: str, most: str) -> FormField:
+def _add_field_limits(
+    field: FormField, kind: Any, said: Mapping[str, Any], least: str, most: str
+) -> FormField:
     limits = {name: said.get(key) for name, key in (("least", least), ("most", most))}
     numbers = {name: value for name, value in limits.items() if isinstance(value, int | float)}
     return msgspec.structs.replace(field, kind=kind, **numbers)
 
 
-def _field_choices(said: Mapping[str, Any]) -> tuple[FormChoice, ...]:
+def _parse_field_choices(said: Mapping[str, Any]) -> tuple[FormChoice, ...]:
     for key in ("oneOf", "anyOf"):
         listed = said.get(key)
         if isinstance(listed, list):
-            pairs = [_as_object(each) for each in listed[:_MAX_GLOB_ALTERNATIVES]]
+            pairs = [_as_object(each) for each in listed[:_MAX_FIELD_CHOICES]]
             return tuple(_parse_choice(each["const"], each.get("title")) for each in pairs if "const" in each)
     listed, names = said.get("enum"), said.get("enumNames")
     if not isinstance(listed, list):
         return ()
     titles = names if isinstance(names, list) and len(names) == len(listed) else listed
     return tuple(
-        _parse_choice(value, title)
-        for value, title in zip(listed[:_MAX_GLOB_ALTERNATIVES], titles, strict=False)
+        _parse_choice(value, title) for value, title in zip(listed[:_MAX_FIELD_CHOICES], titles, strict=False)
     )
 
 
 def _parse_choice(value: Any, title: Any) -> FormChoice:
     text = str(value)
-    return FormChoice(value=text, title=_display_text(title or text).replace("\n", " ")[:200])
+    return FormChoice(value=text, title=_clean_server_text(title or text).replace("\n", " ")[:200])
 
 
-def _default_text(value: Any) -> str:
+def _default_answer_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
@@ -165,7 +172,7 @@ def _find_choice(field: FormField, text: str) -> str | None:
 
 
 def _parse_choices(field: FormField, text: str) -> tuple[Any, str]:
-    words = _split_values(field, text)
+    words = _split_answer_values(field, text)
     found = [_find_choice(field, word) if field.choices else word for word in words]
     if field.takes_text:
         found = [word if value is None else value for word, value in zip(words, found, strict=True)]
@@ -180,7 +187,7 @@ def _parse_choices(field: FormField, text: str) -> tuple[Any, str]:
     return values, ""
 
 
-def _split_values(field: FormField, text: str) -> list[str]:
+def _split_answer_values(field: FormField, text: str) -> list[str]:
     """Splits an answer of several values: at line ends, else at commas unless it is one value with a comma in it."""
     if "\n" not in text and _find_choice(field, text) is None:
         words = [word.strip() for word in text.split(",") if word.strip()]
@@ -189,7 +196,7 @@ def _split_values(field: FormField, text: str) -> list[str]:
     return [word.strip() for word in text.split("\n") if word.strip()]
 
 
-def _text_problem(field: FormField, text: str) -> str:
+def _text_answer_problem(field: FormField, text: str) -> str:
     if field.least is not None and len(text) < field.least:
         return f"type at least {field.least:g} characters"
     if field.most is not None and len(text) > field.most:
@@ -199,15 +206,15 @@ def _text_problem(field: FormField, text: str) -> str:
             return "type an e-mail address like name@example.org"
         case "uri" if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:\S+$", text):
             return "type an address like https://example.org"
-        case "date" if not _can_parse(text, date.fromisoformat):
+        case "date" if not _is_parsable_by(text, date.fromisoformat):
             return "type a date like 2026-12-31"
-        case "date-time" if not _can_parse(text, datetime.fromisoformat):
+        case "date-time" if not _is_parsable_by(text, datetime.fromisoformat):
             return "type a time like 2026-12-31T18:00:00Z"
         case _:
             return ""
 
 
-def _can_parse(text: str, read: Any) -> bool:
+def _is_parsable_by(text: str, read: Any) -> bool:
     try:
         read(text)
     except ValueError:
@@ -215,13 +222,13 @@ def _can_parse(text: str, read: Any) -> bool:
     return True
 
 
-def field_description(field: FormField) -> str:
+def describe_form_field(field: FormField) -> str:
     """Describes the expected value, with the description of the field."""
-    words = (field.description, expected_answer(field), "needed" if field.is_required else "")
+    words = (field.description, describe_expected_answer(field), "needed" if field.is_required else "")
     return "; ".join(filter(None, words))
 
 
-def expected_answer(field: FormField) -> str:
+def describe_expected_answer(field: FormField) -> str:
     """Describes the text that a form field expects; empty where any text or one of the choices will do."""
     if field.kind in ("number", "integer"):
         return "a whole number" if field.kind == "integer" else "a number"

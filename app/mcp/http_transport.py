@@ -15,9 +15,14 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from app.mcp.config_entries import ServerConfig
-from app.mcp.oauth import HttpClientFactory, StoredTokenAuth, forbidden_address_reason, sign_in
+from app.mcp.oauth import (
+    HttpClientFactory,
+    StoredTokenAuth,
+    forbidden_sign_in_address_reason,
+    sign_in_to_server,
+)
 from app.mcp.server_errors import ServerUnavailable
-from app.mcp.stdio_process import MAX_LINE_BYTES
+from app.mcp.stdio_process import MAX_SERVER_LINE_BYTES
 from app.mcp.token_store import TokenStore
 from app.providers.errors import ProviderError, read_retry_after_ms
 from app.providers.senders.client import CONNECT_TIMEOUT_SECONDS, SharedClientTransport
@@ -25,15 +30,15 @@ from app.providers.senders.connection_errors import explain_connection_error
 from app.providers.signin.interface import SignInUi
 from app.providers.transport import USER_AGENT
 
-_MAX_RETRIES = 2
-_PAUSE_SECONDS, _LONGEST_PAUSE = 0.5, 10.0
+_MAX_REQUEST_RETRIES = 2
+_FIRST_RETRY_PAUSE_SECONDS, _MAX_RETRY_PAUSE_SECONDS = 0.5, 10.0
 _RETRYABLE_STATUSES = (408, 429, 500, 502, 503, 504)
 _READ_TIMEOUT_SECONDS = 30 * 60.0
 """The longest pause between bytes of an answer; the time limit of a call is checked elsewhere."""
-_LARGE_CHUNK_BYTES = 256 * 1024
+_MAX_CHUNK_BYTES = 256 * 1024
 
 
-def http_transport(
+def make_http_transport(
     server: ServerConfig, sign_ins: TokenStore, proxy: Callable[[], str | None] = lambda: None
 ) -> Callable[[], AbstractAsyncContextManager[Any]]:
     """Returns a function that makes the transport. `server` has its values filled in."""
@@ -75,7 +80,7 @@ async def sign_in_with_browser(
             f'"{server.name}" sends an Authorization header; remove it from the configuration to '
             "sign in instead."
         )
-    return await sign_in(server, sign_ins, http_clients_for(server, proxy), ui)
+    return await sign_in_to_server(server, sign_ins, http_clients_for(server, proxy), ui)
 
 
 def has_authorization_header(server: ServerConfig) -> bool:
@@ -88,7 +93,7 @@ def http_clients_for(server: ServerConfig, proxy: str | None) -> HttpClientFacto
     url = server.url or ""
 
     async def before(request: httpx2.Request) -> None:
-        refused = await forbidden_address_reason(str(request.url), url)
+        refused = await forbidden_sign_in_address_reason(str(request.url), url)
         if refused:
             raise ServerUnavailable(refused)
 
@@ -117,16 +122,16 @@ class _RetryingTransport(httpx2.AsyncBaseTransport):
         *,
         has_own_key: bool,
     ) -> None:
-        self._wire = wire
+        self._inner_transport = wire
         self._has_own_key = has_own_key
-        self._origin = httpx2.URL(url)
+        self._server_url = httpx2.URL(url)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        left = _MAX_RETRIES if _can_be_repeated(request) else 0
-        pause = _PAUSE_SECONDS
+        left = _MAX_REQUEST_RETRIES if _is_safe_to_repeat(request) else 0
+        pause = _FIRST_RETRY_PAUSE_SECONDS
         while True:
             try:
-                response = await self._wire.handle_async_request(request)
+                response = await self._inner_transport.handle_async_request(request)
             except ProviderError as problem:  # a proxy or a certificate file that cannot be used
                 raise ServerUnavailable(str(problem)) from None
             except httpx2.ConnectError as problem:
@@ -154,7 +159,7 @@ class _RetryingTransport(httpx2.AsyncBaseTransport):
                 ) / 1000
                 await response.aclose()
                 pause = max(pause, asked)
-                if pause > _LONGEST_PAUSE:
+                if pause > _MAX_RETRY_PAUSE_SECONDS:
                     raise ServerUnavailable(
                         f"the server answered {response.status_code}: try again in {asked:.0f} s"
                     )
@@ -166,7 +171,7 @@ class _RetryingTransport(httpx2.AsyncBaseTransport):
         """Raises an error for an HTTP answer outside of the MCP protocol; all other answers go to the SDK."""
         response = _limit_answer_size(response)
         status = response.status_code
-        is_server = request.url.host == self._origin.host and request.method == "POST"
+        is_server = request.url.host == self._server_url.host and request.method == "POST"
         kind = response.headers.get("content-type", "")
         if (
             is_server
@@ -188,7 +193,7 @@ class _RetryingTransport(httpx2.AsyncBaseTransport):
         return f"{request.url.host}{port}"
 
     async def aclose(self) -> None:
-        await self._wire.aclose()
+        await self._inner_transport.aclose()
 
 
 class _SizeLimitedStream(httpx2.AsyncByteStream):
@@ -206,12 +211,12 @@ class _SizeLimitedStream(httpx2.AsyncByteStream):
                 async for piece in pieces:
                     end = max(piece.rfind(b"\n\n"), piece.rfind(b"\r\n\r\n")) if self._is_events else -1
                     self._size = self._size + len(piece) if end < 0 else len(piece) - end
-                    if self._size > MAX_LINE_BYTES:
+                    if self._size > MAX_SERVER_LINE_BYTES:
                         raise self._size_error(
-                            f"the server sent an answer of more than {MAX_LINE_BYTES // 1024 // 1024} MB"
+                            f"the server sent an answer of more than {MAX_SERVER_LINE_BYTES // 1024 // 1024} MB"
                         )
                     yield piece
-                    if len(piece) > _LARGE_CHUNK_BYTES:
+                    if len(piece) > _MAX_CHUNK_BYTES:
                         await asyncio.sleep(
                             0
                         )  # a little data can decompress to a lot: lets key presses be handled in between
@@ -238,7 +243,7 @@ def _limit_answer_size(answer: httpx2.Response) -> httpx2.Response:
     return httpx2.Response(answer.status_code, headers=kept, stream=stream, extensions=answer.extensions)
 
 
-def _can_be_repeated(request: httpx2.Request) -> bool:
+def _is_safe_to_repeat(request: httpx2.Request) -> bool:
     """Whether a request can be repeated: greetings and lists can; a call cannot, since it may have been
     carried out."""
     if request.method != "POST":

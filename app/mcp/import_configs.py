@@ -8,53 +8,55 @@ from typing import Any
 
 import msgspec
 
-from app.mcp.config_entries import decode_entry, name_problem
+from app.mcp.config_entries import decode_server_entry, server_name_problem
 from app.resources.text_files import read_text
 from app.values.json_comments import JsonSyntaxError, parse_json_with_comments
 from app.values.user_errors import FileError, UserError
 
-PROGRAMS = ("claude", "cursor", "vscode", "codex", "opencode", "pi")
-_ENV_REFERENCE = re.compile(r"\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
-_INPUT_REFERENCE = re.compile(r"\$\{input:([^}]*)\}")
+IMPORTABLE_PROGRAMS = ("claude", "cursor", "vscode", "codex", "opencode", "pi")
+_ENV_REFERENCE_PATTERN = re.compile(r"\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
+_INPUT_REFERENCE_PATTERN = re.compile(r"\$\{input:([^}]*)\}")
 
 
 class ImportableServer(msgspec.Struct, frozen=True, kw_only=True):
     """A server of another program, converted to an entry of bayou's."""
 
     name: str
-    file: Path
+    source_file: Path
     entry: Mapping[str, Any]
-    notes: tuple[str, ...] = ()
+    conversion_notes: tuple[str, ...] = ()
     """Values that were changed in the conversion, or must be set by hand."""
     problem: str = ""
     """Why the server cannot be imported."""
 
 
-class ImportPreview(msgspec.Struct, frozen=True):
+class ServerImportPreview(msgspec.Struct, frozen=True):
     """The servers found, and the files that could not be read."""
 
     servers: tuple[ImportableServer, ...]
-    files: tuple[Path, ...]
+    searched_files: tuple[Path, ...]
     """The files that were looked for."""
     problems: tuple[str, ...] = ()
 
 
-def servers_of_program(program: str, home: Path, cwd: Path, env: Mapping[str, str]) -> ImportPreview:
+def find_servers_of_program(
+    program: str, home: Path, cwd: Path, env: Mapping[str, str]
+) -> ServerImportPreview:
     """Returns a program's servers; the nearest file wins by name. Raises `UserError` for an unknown program."""
-    if program not in PROGRAMS:
-        raise UserError(f'Unknown program "{program}". Programs: {", ".join(PROGRAMS)}.')
+    if program not in IMPORTABLE_PROGRAMS:
+        raise UserError(f'Unknown program "{program}". Programs: {", ".join(IMPORTABLE_PROGRAMS)}.')
     files = tuple(_config_files(program, home, cwd, env))
     found: dict[str, ImportableServer] = {}
     problems: list[str] = []
     for file in files:
         try:
-            data = _read_config(file)
+            data = _read_config_file(file)
         except FileError as problem:
             problems.append(str(problem))
             continue
         for name, entry in _server_entries(program, data, cwd):
             found[name] = _parse_server(program, name, entry, file)
-    return ImportPreview(tuple(found.values()), files, tuple(problems))
+    return ServerImportPreview(tuple(found.values()), files, tuple(problems))
 
 
 def _config_files(program: str, home: Path, cwd: Path, env: Mapping[str, str]) -> Iterator[Path]:
@@ -86,7 +88,7 @@ def _config_files(program: str, home: Path, cwd: Path, env: Mapping[str, str]) -
             yield cwd / ".pi" / "mcp.json"
 
 
-def _read_config(file: Path) -> dict[str, Any]:
+def _read_config_file(file: Path) -> dict[str, Any]:
     text = read_text(file)
     if text is None or not text.strip():
         return {}
@@ -129,41 +131,47 @@ def _server_entries(program: str, data: dict[str, Any], cwd: Path) -> Iterator[t
 def _parse_server(program: str, name: str, entry: Any, file: Path) -> ImportableServer:
     renamed = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:64]
     notes = [f'is called "{renamed}" here'] if renamed != name else []
-    if not isinstance(entry, dict) or name_problem(renamed):
-        return ImportableServer(name=name, file=file, entry={}, problem="is not a server that bayou can use")
-    converted = _EntryConversion(entry, notes).convert()
-    _, problems = decode_entry(renamed, converted, origin="user")
+    if not isinstance(entry, dict) or server_name_problem(renamed):
+        return ImportableServer(
+            name=name, source_file=file, entry={}, problem="is not a server that bayou can use"
+        )
+    converted = _EntryConverter(entry, notes).convert_entry()
+    _, problems = decode_server_entry(renamed, converted, origin="user")
     wrong = next((each.text for each in problems if not each.is_hint), "")
     if not wrong and not converted.get("command") and not converted.get("url"):
         wrong = "has neither a command nor an address"
-    return ImportableServer(name=renamed, file=file, entry=converted, notes=tuple(notes), problem=wrong)
+    return ImportableServer(
+        name=renamed, source_file=file, entry=converted, conversion_notes=tuple(notes), problem=wrong
+    )
 
 
-class _EntryConversion:
+class _EntryConverter:
     """Converts one entry of any supported program; their keys do not contradict each other."""
 
     def __init__(self, entry: dict[str, Any], notes: list[str]) -> None:
         self._entry = entry
         self._notes = notes
 
-    def convert(self) -> dict[str, Any]:
+    def convert_entry(self) -> dict[str, Any]:
         entry, out = self._entry, dict[str, Any]()
         command = entry.get("command")
         words = [command, *_as_list(entry.get("args"))] if isinstance(command, str) else _as_list(command)
         if words:
             out["command"], out["args"] = (
-                self._convert_variables(words[0]),
-                [self._convert_variables(word) for word in words[1:]],
+                self._convert_variable_references(words[0]),
+                [self._convert_variable_references(word) for word in words[1:]],
             )
             env = {**_as_object(entry.get("environment")), **_as_object(entry.get("env"))}
             env |= {
                 str(name): f"${{{name}}}" for name in _as_list(entry.get("env_vars")) if isinstance(name, str)
             }
-            self._set_field(out, "env", {name: self._convert_variables(value) for name, value in env.items()})
-            self._set_field(out, "cwd", self._convert_variables(entry.get("cwd")))
+            self._set_field(
+                out, "env", {name: self._convert_variable_references(value) for name, value in env.items()}
+            )
+            self._set_field(out, "cwd", self._convert_variable_references(entry.get("cwd")))
         url = entry.get("url") or entry.get("serverUrl") or entry.get("httpUrl")
         if url:
-            out["url"] = self._convert_variables(url)
+            out["url"] = self._convert_variable_references(url)
             if entry.get("type") == "sse":
                 out["type"] = "sse"
             self._set_field(out, "headers", self._convert_headers())
@@ -183,7 +191,7 @@ class _EntryConversion:
     def _convert_headers(self) -> dict[str, Any]:
         entry = self._entry
         headers = {**_as_object(entry.get("http_headers")), **_as_object(entry.get("headers"))}
-        out = {name: self._convert_variables(value) for name, value in headers.items()}
+        out = {name: self._convert_variable_references(value) for name, value in headers.items()}
         for name, variable in _as_object(entry.get("env_http_headers")).items():
             out[name] = f"${{{variable}}}"
         bearer = entry.get("bearer_token_env_var")
@@ -195,7 +203,9 @@ class _EntryConversion:
         given = _as_object(self._entry.get("oauth") or self._entry.get("auth"))
         aliases = {"CLIENT_ID": "clientId", "CLIENT_SECRET": "clientSecret", "client_id": "clientId"}
         aliases |= {"client_secret": "clientSecret", "grant_type": "grantType", "grant": "grantType"}
-        renamed = {aliases.get(key, key): self._convert_variables(value) for key, value in given.items()}
+        renamed = {
+            aliases.get(key, key): self._convert_variable_references(value) for key, value in given.items()
+        }
         return {
             key: renamed[key]
             for key in ("clientId", "clientSecret", "scope", "callbackPort", "grantType")
@@ -213,7 +223,7 @@ class _EntryConversion:
         hidden = (*_as_list(self._entry.get("disabled_tools")), *_as_list(self._entry.get("disabledTools")))
         return out | {each: "hidden" for each in hidden if isinstance(each, str)}
 
-    def _convert_variables(self, value: Any) -> Any:
+    def _convert_variable_references(self, value: Any) -> Any:
         """Converts the programs' notations for variables to bayou's."""
         if not isinstance(value, str):
             return value
@@ -223,8 +233,8 @@ class _EntryConversion:
             self._notes.append(f"set the variable {name}: that program asks for it")
             return f"${{{name}}}"
 
-        text = _ENV_REFERENCE.sub(r"${\1}", re.sub(r"\$\{env:", "${", value))
-        text = _INPUT_REFERENCE.sub(asked, text)
+        text = _ENV_REFERENCE_PATTERN.sub(r"${\1}", re.sub(r"\$\{env:", "${", value))
+        text = _INPUT_REFERENCE_PATTERN.sub(asked, text)
         text = re.sub(r"\$\{workspaceFolder(?::[^}]*)?\}", ".", text)
         return re.sub(r"\$\{userHome\}", "${HOME}", text)
 

@@ -12,16 +12,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from app.mcp.config_entries import ServerConfig
-from app.mcp.server_context import SERVER_STOP_TIMEOUT, ServerContext, ServerLog
+from app.mcp.server_context import SERVER_STOP_TIMEOUT_SECONDS, ServerContext, ServerLog
 from app.mcp.server_errors import (
     CallRefused,
     CallTimedOut,
     ConnectionLost,
+    ServerSessionEnded,
     ServerUnavailable,
-    SessionEnded,
     SignInRequired,
 )
-from app.mcp.server_manifest import ServerManifest, manifest_key
+from app.mcp.server_manifest import ServerManifest, manifest_file_key
 from app.values.mcp_servers import ServerState
 from app.values.user_errors import UserError
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from tools.box.policy import Box
 
 
-_LIST_TIMEOUT = 30.0
-_CHANGE_DEBOUNCE_SECONDS = 0.3
+_LIST_TIMEOUT_SECONDS = 30.0
+_RELIST_DEBOUNCE_SECONDS = 0.3
 """Changes in quick succession are handled together."""
 _IGNORED_LOG_LEVELS = frozenset({"debug"})
 
@@ -51,20 +51,20 @@ class ManagedServer:
         self.config = config
         self.is_trusted = is_trusted
         """Whether the source of the configuration may start programs here."""
-        self._ground = ground
-        self._changed = changed
-        self.key = manifest_key(connection_description(config))
-        self.manifest: ServerManifest | None = ground.manifests.load(self.key)
+        self._context = ground
+        self._on_changed = changed
+        self.manifest_key = manifest_file_key(describe_connection(config))
+        self.manifest: ServerManifest | None = ground.manifests.load_manifest(self.manifest_key)
         path = ground.log_folder / f"{config.name}.log" if ground.log_folder is not None else None
-        self.log = ServerLog(path, ground.mask)
-        self.reason = ""
+        self.log = ServerLog(path, ground.mask_secrets)
+        self.failure_reason = ""
         """The reason of the last failure, until the server works again."""
         self._needs_sign_in = False
         self._contact_task: ConnectionAttempt | None = None
         self._start_task: asyncio.Task[ServerConnection] | None = None
-        self._list_task: asyncio.Task[None] | None = None
-        self._changes: set[ListedKind] = set()
-        self._backoff = RetryBackoff(ground.now)
+        self._relist_task: asyncio.Task[None] | None = None
+        self._changed_lists: set[ListedKind] = set()
+        self._backoff = ConnectionBackoff(ground.now)
         self._is_ending = False
 
     # State
@@ -83,18 +83,18 @@ class ManagedServer:
             return "ready"
         if self._needs_sign_in:
             return "sign-in"
-        if self.reason and (self.wait_seconds > 0 or self.manifest is None):
+        if self.failure_reason and (self.seconds_until_retry > 0 or self.manifest is None):
             return "failed"
         return "known" if self.manifest is not None else "new"
 
     async def current_sandbox(self) -> "Box | None":
         """Returns the sandbox that would be used now; None: the server is not a local program, or runs
         without a sandbox."""
-        return await self._ground.sandbox_for(self.config) if self.config.command is not None else None
+        return await self._context.sandbox_for(self.config) if self.config.command is not None else None
 
-    def compared_policy(self, now: "Box") -> "Box":
+    def policy_to_compare(self, now: "Box") -> "Box":
         """Returns the present sandbox policy, to compare it with the policy of the running server."""
-        return self._contact_task.compared_policy(now) if self._contact_task is not None else now
+        return self._contact_task.policy_to_compare(now) if self._contact_task is not None else now
 
     def newly_hidden_paths(self, now: "Box | None") -> tuple[str, ...]:
         """Returns secret paths that a new sandbox would hide and the running one does not; each is reported
@@ -111,9 +111,9 @@ class ManagedServer:
         return self.config.enabled and self.is_trusted and not self.config.problem
 
     @property
-    def wait_seconds(self) -> float:
+    def seconds_until_retry(self) -> float:
         """The seconds until the next automatic attempt to connect to a failed server."""
-        return self._backoff.seconds_left
+        return self._backoff.seconds_until_retry
 
     @property
     def pid(self) -> int | None:
@@ -128,15 +128,15 @@ class ManagedServer:
         if (
             self._contact_task is not None
             and self._contact_task.is_open
-            and self._contact_task.link is not None
+            and self._contact_task.connection is not None
         ):
-            return self._contact_task.link
+            return self._contact_task.connection
         if self._start_task is None or self._start_task.done():
-            if self.wait_seconds > 0:
+            if self.seconds_until_retry > 0:
                 raise ServerUnavailable(self.failure_text())
-            self._start_task = asyncio.ensure_future(self._run_start())
+            self._start_task = asyncio.ensure_future(self._connect_in_task())
             self._start_task.add_done_callback(_mark_exception_seen)
-            self._changed()
+            self._on_changed()
         try:
             return await asyncio.shield(self._start_task)
         except SignInRequired:
@@ -147,8 +147,12 @@ class ManagedServer:
     def failure_text(self) -> str:
         """Returns why the server is not available and when it is tried again: `docs is not available: it exited
         with 3 ("no config"). Tried again in 28 s.`"""
-        again = f" Next attempt in {round(self.wait_seconds)} s." if self.wait_seconds > 0 else ""
-        return f"{self.config.name} is not available: {self.reason or 'it could not be started'}.{again}"
+        again = (
+            f" Next attempt in {round(self.seconds_until_retry)} s." if self.seconds_until_retry > 0 else ""
+        )
+        return (
+            f"{self.config.name} is not available: {self.failure_reason or 'it could not be started'}.{again}"
+        )
 
     def _require_usable(self) -> None:
         name = self.config.name
@@ -166,27 +170,27 @@ class ManagedServer:
             case _:
                 pass
 
-    async def _run_start(self) -> "ServerConnection":
+    async def _connect_in_task(self) -> "ServerConnection":
         try:
             link, manifest = await self._connect()
         except UserError as problem:
-            self._note_failure(problem)
+            self._record_failure(problem)
             raise (
                 problem if isinstance(problem, ServerUnavailable) else ServerUnavailable(str(problem))
             ) from None
         finally:
-            asyncio.get_running_loop().call_soon(self._changed)
-        self.reason, self._needs_sign_in = "", False
-        self._backoff.reset()
+            asyncio.get_running_loop().call_soon(self._on_changed)
+        self.failure_reason, self._needs_sign_in = "", False
+        self._backoff.forget_failures()
         self._store_manifest(manifest)
         return link
 
     async def _connect(self) -> "tuple[ServerConnection, ServerManifest]":
-        from app.mcp.server_connection import load_sdk  # noqa: PLC0415  (sessions whose servers are only known do without)
+        from app.mcp.server_connection import load_mcp_sdk  # noqa: PLC0415  (sessions whose servers are only known do without)
 
         await self._disconnect()
-        await load_sdk()
-        config = await self._ground.resolve_config(self.config)
+        await load_mcp_sdk()
+        config = await self._context.resolve_config(self.config)
         try:
             return await self._connect_and_list(config, self.manifest)
         except SignInRequired:
@@ -202,14 +206,14 @@ class ManagedServer:
     ) -> "tuple[ServerConnection, ServerManifest]":
         from app.mcp.server_connection import ConnectionAttempt  # noqa: PLC0415  (as above)
 
-        self._contact_task = ConnectionAttempt(config, self._ground, self.log)
-        return await self._contact_task.connect_and_list(self._make_callbacks(), known)
+        self._contact_task = ConnectionAttempt(config, self._context, self.log)
+        return await self._contact_task.connect_and_list(self._make_connection_callbacks(), known)
 
-    def _make_callbacks(self) -> "ServerCallbacks":
+    def _make_connection_callbacks(self) -> "ServerCallbacks":
         from app.mcp.server_connection import ServerCallbacks  # noqa: PLC0415  (as above)
 
         def roots() -> list[dict[str, str]]:
-            folders = (self._ground.folder(), *self._ground.added_folders())
+            folders = (self._context.working_folder(), *self._context.added_folders())
             return [{"uri": folder.as_uri(), "name": folder.name} for folder in folders]
 
         def logged(level: str, text: str) -> None:
@@ -218,11 +222,11 @@ class ManagedServer:
 
         def lost() -> None:
             if not self._is_ending:
-                self._changed()
+                self._on_changed()
 
         elicit = (
-            partial(self._ground.elicit, self.config.name)
-            if self._ground.elicit
+            partial(self._context.ask_elicitation, self.config.name)
+            if self._context.ask_elicitation
             else ServerCallbacks().on_elicitation
         )
         return ServerCallbacks(
@@ -230,45 +234,45 @@ class ManagedServer:
             list_roots=roots,
             on_log=logged,
             on_list_changed=self._schedule_relisting,
-            on_lost=lost,
+            on_connection_lost=lost,
         )
 
-    def _note_failure(self, problem: UserError) -> None:
-        self.reason = str(problem).rstrip(".")
+    def _record_failure(self, problem: UserError) -> None:
+        self.failure_reason = str(problem).rstrip(".")
         self._needs_sign_in = isinstance(problem, SignInRequired)
-        self.log.write_note(f"[bayou] {self.reason}")
+        self.log.write_note(f"[bayou] {self.failure_reason}")
         if not self._needs_sign_in:
-            self._backoff.note_failure()
+            self._backoff.record_failure()
 
     # Offers
 
     def _store_manifest(self, manifest: ServerManifest) -> None:
         if manifest != self.manifest:
             self.manifest = manifest
-            self._ground.manifests.store_manifest(self.key, manifest)
-            self._changed()
+            self._context.manifests.store_manifest(self.manifest_key, manifest)
+            self._on_changed()
 
     def _schedule_relisting(self, kind: "ListedKind") -> None:
-        self._changes.add(kind)
-        if self._list_task is None or self._list_task.done():
-            self._list_task = asyncio.ensure_future(self._relist())
+        self._changed_lists.add(kind)
+        if self._relist_task is None or self._relist_task.done():
+            self._relist_task = asyncio.ensure_future(self._relist())
 
     async def _relist(self) -> None:
-        from app.mcp.server_connection import fetch_manifest  # noqa: PLC0415  (as above)
+        from app.mcp.server_connection import fetch_server_manifest  # noqa: PLC0415  (as above)
 
-        await asyncio.sleep(_CHANGE_DEBOUNCE_SECONDS)
+        await asyncio.sleep(_RELIST_DEBOUNCE_SECONDS)
         while (
-            self._changes
+            self._changed_lists
             and self._contact_task is not None
             and self._contact_task.is_open
             and self.manifest is not None
         ):
-            self._changes.clear()
-            link = self._contact_task.link
+            self._changed_lists.clear()
+            link = self._contact_task.connection
             assert link is not None
             try:
-                async with asyncio.timeout(_LIST_TIMEOUT):
-                    self._store_manifest(await fetch_manifest(link, self.manifest.greeting))
+                async with asyncio.timeout(_LIST_TIMEOUT_SECONDS):
+                    self._store_manifest(await fetch_server_manifest(link, self.manifest.greeting))
             except (TimeoutError, UserError) as problem:
                 self.log.write_note(f"[bayou] its lists changed and could not be read: {problem}")
                 return
@@ -288,14 +292,14 @@ class ManagedServer:
                 return await link.call_tool(
                     tool, arguments, silence=self.config.timeout, progressed=progressed
                 )
-            except SessionEnded:  # the server refused the call without carrying it out
+            except ServerSessionEnded:  # the server refused the call without carrying it out
                 link = await self.connect_if_needed()
                 return await link.call_tool(
                     tool, arguments, silence=self.config.timeout, progressed=progressed
                 )
         except SignInRequired as problem:
-            self._note_failure(problem)
-            self._changed()
+            self._record_failure(problem)
+            self._on_changed()
             raise
         except ConnectionLost as problem:
             raise ConnectionLost(await self._disconnection_text(str(problem))) from None
@@ -341,7 +345,7 @@ class ManagedServer:
 
     async def _disconnection_text(self, said: str) -> str:
         why = await self._contact_task.explain_failure(said) if self._contact_task is not None else said
-        self._note_failure(ConnectionLost(why))
+        self._record_failure(ConnectionLost(why))
         return (
             f"{self.config.name} disconnected during the call: {why}. The call may have been carried "
             "out; check before you call again."
@@ -349,23 +353,23 @@ class ManagedServer:
 
     # End
 
-    async def restart(self) -> None:
+    async def reset_connection(self) -> None:
         """Ends the connection and forgets failures, so that the next request starts afresh. A start that is going on
         ends first: the next request would wait for it and fail with it."""
         await self._disconnect()
         if self._start_task is not None and not self._start_task.done():
             await asyncio.wait({self._start_task})
             await self._disconnect()
-        self._backoff.reset()
-        self.reason, self._needs_sign_in = "", False
-        self._changed()
+        self._backoff.forget_failures()
+        self.failure_reason, self._needs_sign_in = "", False
+        self._on_changed()
 
     async def disconnect(self) -> None:
         self._is_ending = True
-        for task in (self._start_task, self._list_task):
+        for task in (self._start_task, self._relist_task):
             if task is not None and not task.done():
                 task.cancel()
-                await asyncio.wait({task}, timeout=SERVER_STOP_TIMEOUT)
+                await asyncio.wait({task}, timeout=SERVER_STOP_TIMEOUT_SECONDS)
         await self._disconnect()
 
     async def _disconnect(self) -> None:
@@ -381,7 +385,7 @@ def _mark_exception_seen(start: "asyncio.Task[ServerConnection]") -> None:
         start.exception()
 
 
-def connection_description(config: ServerConfig) -> Mapping[str, Any]:
+def describe_connection(config: ServerConfig) -> Mapping[str, Any]:
     """Returns how the server is reached, as it is written in the configuration."""
     return {
         "command": config.command,
@@ -393,31 +397,34 @@ def connection_description(config: ServerConfig) -> Mapping[str, Any]:
     }
 
 
-_MAX_FAILURES, _WITHIN_SECONDS = 3, 60.0
-_PAUSE_SECONDS, _LONGEST_PAUSE = 30.0, 300.0
+_MAX_CONNECTION_FAILURES, _FAILURE_WINDOW_SECONDS = 3, 60.0
+_FIRST_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 30.0, 300.0
 
 
-class RetryBackoff:
+class ConnectionBackoff:
     """Computes the pause before a server that failed repeatedly is tried again."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._failures: deque[float] = deque(maxlen=_MAX_FAILURES)
-        self._pause_seconds = _PAUSE_SECONDS
+        self._failure_times: deque[float] = deque(maxlen=_MAX_CONNECTION_FAILURES)
+        self._pause_seconds = _FIRST_PAUSE_SECONDS
         self._next_attempt_at = 0.0
 
     @property
-    def seconds_left(self) -> float:
+    def seconds_until_retry(self) -> float:
         """The seconds until a server that failed repeatedly is tried again."""
         return max(0.0, self._next_attempt_at - self._now())
 
-    def note_failure(self) -> None:
+    def record_failure(self) -> None:
         now = self._now()
-        self._failures.append(now)
-        if len(self._failures) == _MAX_FAILURES and now - self._failures[0] <= _WITHIN_SECONDS:
+        self._failure_times.append(now)
+        if (
+            len(self._failure_times) == _MAX_CONNECTION_FAILURES
+            and now - self._failure_times[0] <= _FAILURE_WINDOW_SECONDS
+        ):
             self._next_attempt_at = now + self._pause_seconds
-            self._pause_seconds = min(2 * self._pause_seconds, _LONGEST_PAUSE)
+            self._pause_seconds = min(2 * self._pause_seconds, _MAX_PAUSE_SECONDS)
 
-    def reset(self) -> None:
-        self._failures.clear()
-        self._pause_seconds, self._next_attempt_at = _PAUSE_SECONDS, 0.0
+    def forget_failures(self) -> None:
+        self._failure_times.clear()
+        self._pause_seconds, self._next_attempt_at = _FIRST_PAUSE_SECONDS, 0.0

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 
-from app.mcp.changed_files import report_changed_files, watch_for_undo
+from app.mcp.changed_files import report_changed_files, watch_files_for_undo
 from app.mcp.managed_server import ManagedServer
 from app.mcp.server_manifest import DescribedTool
-from app.mcp.server_registry import OfferedTool, ServerRegistry, server_prefix
+from app.mcp.server_registry import OfferedTool, ServerRegistry, tool_prefix_of_server
 from app.values.user_errors import UserError
 from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.effects import Effects
@@ -24,19 +24,19 @@ from tools.patterns import late
 from tools.results import Card, ImageBlock, ImagePart, TextBlock, ToolResult, text_result
 from tools.running.running_command import finish_despite_cancellation
 from tools.schema import make_arguments_schema
-from tools.text import escape_controls, last_text_lines, one_line, without_invisible
+from tools.text import escape_controls, last_text_lines, one_line, remove_invisible_chars
 from tools.workspace import workspace_of_context
 
 if TYPE_CHECKING:
     from app.mcp.result_conversion import AnswerConverter
 
 _Result = TypeVar("_Result")
-SEARCH, CALL, RESOURCE = "mcp_search", "mcp_call", "mcp_resource"
-_FULL, _NAMES, _PAGE = 5, 60, 200
-_FIRST_CONTACT_TIMEOUT = 15.0
+SEARCH_TOOL_NAME, CALL_TOOL_NAME, RESOURCE_TOOL_NAME = "mcp_search", "mcp_call", "mcp_resource"
+_MAX_FULL, _MAX_NAMES, _RESOURCES_PER_PAGE = 5, 60, 200
+_FIRST_CONTACT_TIMEOUT_SECONDS = 15.0
 """How long a search waits for servers in their first contact."""
 _MAX_INSTRUCTION_CHARS = 2_000
-_POLL_SECONDS = 0.1
+_BACKGROUND_CHECK_SECONDS = 0.1
 
 
 class McpSearchArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,13 +65,13 @@ class McpTools:
 
     def __init__(self, hub: ServerRegistry) -> None:
         self._hub = hub
-        self._instructed: set[str] = set()
+        self._servers_with_sent_instructions: set[str] = set()
         """Servers whose instructions the model has read."""
-        self._outer: dict[str, ToolContext] = {}
+        self._outer_context_by_call: dict[str, ToolContext] = {}
         """Running calls of `mcp_call`; the progress of the inner call is shown there."""
 
     def gateway_tools(self) -> tuple[Tool, ...]:
-        return (self._search_tool(), self._call_tool(), self._resource_tool())
+        return (self._make_search_tool(), self._make_call_tool(), self._make_resource_tool())
 
     def direct_tools(self) -> tuple[Tool, ...]:
         return tuple(
@@ -96,9 +96,9 @@ class McpTools:
 
     # Finding
 
-    def _search_tool(self) -> Tool:
+    def _make_search_tool(self) -> Tool:
         return Tool(
-            name=SEARCH,
+            name=SEARCH_TOOL_NAME,
             label="mcp search",
             description="Find tools of MCP servers by what they do; shows their arguments. Starts no server.",
             schema=make_arguments_schema(McpSearchArguments),
@@ -110,7 +110,7 @@ class McpTools:
         )
 
     async def _run_search(self, arguments: McpSearchArguments, context: ToolContext) -> ToolResult:
-        await self._hub.wait_for_first_contact(_FIRST_CONTACT_TIMEOUT)
+        await self._hub.wait_for_first_contact(_FIRST_CONTACT_TIMEOUT_SECONDS)
         if arguments.server is not None:
             self._require_server(arguments.server)
         entries = [
@@ -118,32 +118,32 @@ class McpTools:
         ]
         if not arguments.query.strip():
             return text_result(
-                "\n".join([_names_by_server(entries), *self._absent_server_lines()]).strip()
+                "\n".join([_tool_names_text(entries), *self._absent_server_lines()]).strip()
                 or "There are no tools."
             )
-        found = await asyncio.to_thread(_rank_entries, arguments.query, entries)
+        found = await asyncio.to_thread(_rank_offered_tools, arguments.query, entries)
         by_name = {(entry.server, entry.tool.name): entry for entry in entries}
         hits = [by_name[one.server, one.name] for one in found]
         if not hits:
             text = f"Nothing found for {arguments.query!r} among {len(entries)} tools."
             return text_result(
-                "\n".join([text, _names_by_server(entries), *self._absent_server_lines()]).strip()
+                "\n".join([text, _tool_names_text(entries), *self._absent_server_lines()]).strip()
             )
-        parts = [_entry_details(entry) for entry in hits[:_FULL]]
-        if len(hits) > _FULL:
-            parts.append("Also: " + _joined_names(hits[_FULL:]))
-        parts += self._new_instructions({entry.server for entry in hits[:_FULL]})
+        parts = [_describe_offered_tool(entry) for entry in hits[:_MAX_FULL]]
+        if len(hits) > _MAX_FULL:
+            parts.append("Also: " + _join_tool_names(hits[_MAX_FULL:]))
+        parts += self._new_instructions({entry.server for entry in hits[:_MAX_FULL]})
         return text_result(
             "\n\n".join([*parts, *self._absent_server_lines()]),
-            details={"found": [entry.full_name for entry in hits[:_FULL]], "count": len(hits)},
+            details={"found": [entry.full_name for entry in hits[:_MAX_FULL]], "count": len(hits)},
         )
 
     def _new_instructions(self, servers: set[str]) -> list[str]:
         """Returns each server's instructions, the first time that one of its tools was found."""
         told: list[str] = []
-        for name in sorted(servers - self._instructed):
-            self._instructed.add(name)
-            manifest = self._hub.server(name).manifest
+        for name in sorted(servers - self._servers_with_sent_instructions):
+            self._servers_with_sent_instructions.add(name)
+            manifest = self._hub.require_server(name).manifest
             if manifest is not None and manifest.instructions:
                 told.append(f"Description of {name}:\n{manifest.instructions[:_MAX_INSTRUCTION_CHARS]}")
         return told
@@ -152,13 +152,13 @@ class McpTools:
         """Lists servers without a known manifest, with the reason."""
         missing = [life for life in self._hub.usable_servers if life.manifest is None]
         return [
-            life.failure_text() if life.reason else f"{life.config.name} has not answered yet."
+            life.failure_text() if life.failure_reason else f"{life.config.name} has not answered yet."
             for life in missing
         ]
 
     def _require_server(self, server: str) -> None:
         try:
-            life = self._hub.server(server)
+            life = self._hub.require_server(server)
         except UserError:
             known = ", ".join(life.config.name for life in self._hub.usable_servers) or "none"
             raise ToolError(f'There is no MCP server "{server}". Servers: {known}.') from None
@@ -167,9 +167,9 @@ class McpTools:
 
     # Calling
 
-    def _call_tool(self) -> Tool:
+    def _make_call_tool(self) -> Tool:
         return Tool(
-            name=CALL,
+            name=CALL_TOOL_NAME,
             label="mcp",
             description="Call a tool of an MCP server, as mcp_search shows it.",
             schema=make_arguments_schema(McpCallArguments),
@@ -191,26 +191,26 @@ class McpTools:
         self._require_server(arguments.server)
         entry = self._hub.find_tool(arguments.server, arguments.tool)
         if entry is None:
-            await self._hub.wait_for_first_contact(_FIRST_CONTACT_TIMEOUT)
+            await self._hub.wait_for_first_contact(_FIRST_CONTACT_TIMEOUT_SECONDS)
             entry = self._hub.find_tool(arguments.server, arguments.tool)
         if entry is None:
             raise ToolError(self._unknown_tool_text(arguments))
         if context.caller is None:
             raise ToolError(f"{entry.full_name} cannot be called here.")
-        self._outer[context.call_id] = context
+        self._outer_context_by_call[context.call_id] = context
         work = asyncio.ensure_future(context.caller.call(entry.full_name, arguments.arguments))
         try:
             return await _wait_or_background(context, f"{entry.server} · {entry.tool.shown_name}", work)
         finally:
             if work.done():
-                self._outer.pop(context.call_id, None)
+                self._outer_context_by_call.pop(context.call_id, None)
             else:
-                work.add_done_callback(lambda _: self._outer.pop(context.call_id, None))
+                work.add_done_callback(lambda _: self._outer_context_by_call.pop(context.call_id, None))
 
     def _unknown_tool_text(self, arguments: McpCallArguments) -> str:
-        life = self._hub.server(arguments.server)
+        life = self._hub.require_server(arguments.server)
         if life.manifest is None:
-            return life.failure_text() if life.reason else f"{arguments.server} has not answered yet."
+            return life.failure_text() if life.failure_reason else f"{arguments.server} has not answered yet."
         names = [
             entry.tool.shown_name
             for entry in self._hub.callable_tools().values()
@@ -218,7 +218,9 @@ class McpTools:
         ]
         close = difflib.get_close_matches(arguments.tool, names, n=3)
         hint = (
-            f"Did you mean {', '.join(close)}?" if close else f"It has {', '.join(names[:_NAMES]) or 'none'}."
+            f"Did you mean {', '.join(close)}?"
+            if close
+            else f"It has {', '.join(names[:_MAX_NAMES]) or 'none'}."
         )
         return f'{arguments.server} has no tool "{arguments.tool}". {hint}'
 
@@ -226,7 +228,7 @@ class McpTools:
         tool, life = entry.tool, entry.managed_server
 
         async def run(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
-            outer = self._outer.get(context.call_id.rpartition("/")[0])
+            outer = self._outer_context_by_call.get(context.call_id.rpartition("/")[0])
             work = asyncio.ensure_future(self._run_server_tool(entry, arguments, context, outer))
             return await _wait_or_background(context, f"{entry.server} · {tool.shown_name}", work)
 
@@ -236,10 +238,10 @@ class McpTools:
             description=tool.description or tool.title or tool.shown_name,
             schema=tool.declared_schema,
             run=run,
-            show=card_function(entry.server, tool.title or tool.shown_name),
+            show=make_card_function(entry.server, tool.title or tool.shown_name),
             is_read_only=tool.says_read_only and life.config.trust_hints,
-            effects=_effects_function(life, only_looks=tool.says_read_only),
-            claim=_declared_effect(tool),
+            effects=_make_effects_function(life, only_looks=tool.says_read_only),
+            claim=_declared_effect_text(tool),
         )
 
     async def _run_server_tool(
@@ -255,14 +257,14 @@ class McpTools:
             if outer is not None:
                 outer.progress(told)
 
-        watched = await watch_for_undo(entry, context)
+        watched = await watch_files_for_undo(entry, context)
         try:
             asked = entry.managed_server.call_tool(entry.tool.name, arguments, progressed)
             return await report_changed_files(
                 entry.managed_server,
                 context,
                 _await_with_tool_errors(asked),
-                _answer_converter(entry.server, context).tool_result,
+                _make_answer_converter(entry.server, context).convert_tool_answer,
             )
         finally:
             if watched is not None:
@@ -270,9 +272,9 @@ class McpTools:
 
     # Resources
 
-    def _resource_tool(self) -> Tool:
+    def _make_resource_tool(self) -> Tool:
         return Tool(
-            name=RESOURCE,
+            name=RESOURCE_TOOL_NAME,
             label="mcp resource",
             description="Read a resource of an MCP server by its URI, or list what it has.",
             schema=make_arguments_schema(McpResourceArguments),
@@ -286,7 +288,7 @@ class McpTools:
 
     async def _run_resource(self, arguments: McpResourceArguments, context: ToolContext) -> ToolResult:
         self._require_server(arguments.server)
-        life = self._hub.server(arguments.server)
+        life = self._hub.require_server(arguments.server)
         if arguments.uri is not None:
             name = _resource_reader_name(arguments.server)
             if context.caller is None:
@@ -304,7 +306,7 @@ class McpTools:
                 life,
                 context,
                 _await_with_tool_errors(life.read_resource(arguments.uri)),
-                _answer_converter(server, context).resource_result,
+                _make_answer_converter(server, context).convert_resource_answer,
             )
 
         return Tool(
@@ -316,17 +318,17 @@ class McpTools:
             run=run,
             show=lambda arguments, result: resource_card({**arguments, "server": server}, result),
             is_read_only=life.config.trust_hints,
-            effects=_effects_function(life, only_looks=True),
+            effects=_make_effects_function(life, only_looks=True),
             claim="reading should change nothing",
         )
 
 
-def _effects_function(life: ManagedServer, *, only_looks: bool) -> Callable[[Any, ToolContext], Effects]:
+def _make_effects_function(life: ManagedServer, *, only_looks: bool) -> Callable[[Any, ToolContext], Effects]:
     """Returns the effects of a call to a server: the server, and everything that it may do. The server's
     read-only hint affects the order of calls, and the approval only where the user trusts its hints."""
     name = life.config.name
     effects = Effects(
-        server=server_prefix(name),
+        server=tool_prefix_of_server(name),
         opaque=not (only_looks and life.config.trust_hints),
         state=f"server {name}",
         keeps_state=only_looks,
@@ -336,7 +338,7 @@ def _effects_function(life: ManagedServer, *, only_looks: bool) -> Callable[[Any
 
 def _resource_reader_name(server: str) -> str:
     """Returns the tool name under which rules for reads apply; no tool of a server can have this name."""
-    return f"{server_prefix(server)}resources.read"
+    return f"{tool_prefix_of_server(server)}resources.read"
 
 
 async def _await_with_tool_errors(asked: Awaitable[_Result]) -> _Result:
@@ -347,7 +349,7 @@ async def _await_with_tool_errors(asked: Awaitable[_Result]) -> _Result:
         raise ToolError(escape_controls(str(problem))) from None
 
 
-def _answer_converter(server: str, context: ToolContext) -> "AnswerConverter":
+def _make_answer_converter(server: str, context: ToolContext) -> "AnswerConverter":
     from app.mcp.result_conversion import AnswerConverter  # noqa: PLC0415  (with the first answer)
 
     workspace = workspace_of_context(context)
@@ -370,7 +372,7 @@ async def _wait_or_background(
 
     try:
         while not work.done():
-            await asyncio.wait({work}, timeout=_POLL_SECONDS)
+            await asyncio.wait({work}, timeout=_BACKGROUND_CHECK_SECONDS)
             if not work.done() and context.jobs is not None and context.background_requested():
                 job = context.jobs.adopt(
                     call_id=context.call_id, title=title, work=work, tail=lambda: "", kill=kill
@@ -386,18 +388,16 @@ async def _wait_or_background(
         raise
 
 
-def _rank_entries(query: str, entries: list[OfferedTool]) -> "list[SearchCandidate]":
+def _rank_offered_tools(query: str, entries: list[OfferedTool]) -> "list[ToolSearchCandidate]":
     from app.mcp.mcp_tools import rank_candidates  # noqa: PLC0415  (with the first search)
 
-    return rank_candidates(query, [_search_candidate(entry) for entry in entries])
+    return rank_candidates(query, [_to_search_candidate(entry) for entry in entries])
 
 
-def _search_candidate(entry: OfferedTool) -> "SearchCandidate":
-    from app.mcp.mcp_tools import SearchCandidate  # noqa: PLC0415  (as above)
-
+def _to_search_candidate(entry: OfferedTool) -> "ToolSearchCandidate":
     properties: Mapping[str, Any] = entry.tool.schema.get("properties", {})
     said = " ".join(f"{name} {node.get('description', '')}" for name, node in properties.items())
-    return SearchCandidate(
+    return ToolSearchCandidate(
         server=entry.server,
         name=entry.tool.name,
         description=f"{entry.tool.title} {entry.tool.description}",
@@ -405,44 +405,44 @@ def _search_candidate(entry: OfferedTool) -> "SearchCandidate":
     )
 
 
-def _declared_effect(tool: DescribedTool) -> str:
+def _declared_effect_text(tool: DescribedTool) -> str:
     if tool.says_read_only:
         return "declared read-only"
     return "declared destructive" if tool.says_destructive else ""
 
 
-def _entry_details(entry: OfferedTool) -> str:
-    claim = _declared_effect(entry.tool)
+def _describe_offered_tool(entry: OfferedTool) -> str:
+    claim = _declared_effect_text(entry.tool)
     head = f"{entry.server} {entry.tool.shown_name}" + (f" ({claim})" if claim else "")
     schema = msgspec.json.encode(entry.tool.declared_schema).decode()
     return f"{head}\n{entry.tool.description}\narguments: {schema}".replace("\n\n", "\n")
 
 
-def _names_by_server(entries: list[OfferedTool]) -> str:
+def _tool_names_text(entries: list[OfferedTool]) -> str:
     servers = sorted({entry.server for entry in entries})
     return "\n".join(
-        f"{server}: {_joined_names([entry for entry in entries if entry.server == server], with_server=False)}"
+        f"{server}: {_join_tool_names([entry for entry in entries if entry.server == server], with_server=False)}"
         for server in servers
     )
 
 
-def _joined_names(entries: list[OfferedTool], *, with_server: bool = True) -> str:
+def _join_tool_names(entries: list[OfferedTool], *, with_server: bool = True) -> str:
     names = [
         f"{entry.server} {entry.tool.shown_name}" if with_server else entry.tool.shown_name
         for entry in entries
     ]
-    more = f", and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    return one_line(", ".join(names[:_NAMES])) + more
+    more = f", and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    return one_line(", ".join(names[:_MAX_NAMES])) + more
 
 
 def _resource_list_text(hub: ServerRegistry, arguments: McpResourceArguments) -> str:
-    manifest = hub.server(arguments.server).manifest
+    manifest = hub.require_server(arguments.server).manifest
     if manifest is None or not (manifest.resources or manifest.templates):
         return f"{arguments.server} lists no resources."
     found = [*manifest.resources, *manifest.templates]
-    page = found[arguments.offset : arguments.offset + _PAGE]
+    page = found[arguments.offset : arguments.offset + _RESOURCES_PER_PAGE]
     lines = [
-        without_invisible(
+        remove_invisible_chars(
             " – ".join(
                 filter(None, (one.uri, one.name, one.mime_type, one.description.split("\n", 1)[0][:120]))
             )
@@ -459,10 +459,10 @@ def _resource_list_text(hub: ServerRegistry, arguments: McpResourceArguments) ->
 
 def _progress_text(done: float, total: float | None, message: str | None) -> str:
     count = f"{done:g}/{total:g}" if total else f"{done:g}"
-    return f"{count} {one_line(without_invisible(message or ''))[:300]}".strip()
+    return f"{count} {one_line(remove_invisible_chars(message or ''))[:300]}".strip()
 
 
-_MAX_SUBJECT_CHARS = 200
+_MAX_CARD_SUBJECT_CHARS = 200
 
 
 def search_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
@@ -490,7 +490,7 @@ def resource_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Ca
     return Card(title=title, subject=subject, blocks=_result_blocks(result))
 
 
-def card_function(server: str, name: str) -> Callable[[Mapping[str, Any], ToolResult | None], Card]:
+def make_card_function(server: str, name: str) -> Callable[[Mapping[str, Any], ToolResult | None], Card]:
     def show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
         return _call_card(f"{server} · {name}", arguments, result)
 
@@ -509,7 +509,7 @@ def _call_card(title: str, arguments: Mapping[str, Any], result: ToolResult | No
 
 def _call_subject(arguments: Mapping[str, Any]) -> str:
     said = ", ".join(f"{name}={value}" for name, value in arguments.items())
-    return one_line(said.split("\n", 1)[0][:_MAX_SUBJECT_CHARS])
+    return one_line(said.split("\n", 1)[0][:_MAX_CARD_SUBJECT_CHARS])
 
 
 def _result_blocks(result: ToolResult | None) -> tuple[TextBlock | ImageBlock, ...]:
@@ -527,12 +527,12 @@ def _result_blocks(result: ToolResult | None) -> tuple[TextBlock | ImageBlock, .
     )
 
 
-_WORD_PATTERN = late(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
+_SEARCH_WORD_PATTERN = late(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
 _FIELD_WEIGHTS = (("name", 4.0), ("server", 2.5), ("description", 1.5), ("parameters", 1.0))
-_SHORT_WORD_CHARS = 3
+_MIN_STEM_CHARS = 3
 
 
-class SearchCandidate(msgspec.Struct, frozen=True, kw_only=True):
+class ToolSearchCandidate(msgspec.Struct, frozen=True, kw_only=True):
     """A tool that a search may find, with the texts to match."""
 
     server: str
@@ -542,7 +542,7 @@ class SearchCandidate(msgspec.Struct, frozen=True, kw_only=True):
     """The names and descriptions of the parameters."""
 
 
-def rank_candidates(query: str, candidates: Sequence[SearchCandidate]) -> list[SearchCandidate]:
+def rank_candidates(query: str, candidates: Sequence[ToolSearchCandidate]) -> list[ToolSearchCandidate]:
     """Returns the candidates that match the query, best first; exact names come before all others."""
     wanted = list(dict.fromkeys(_stems(query)))
     plain = query.strip().casefold()
@@ -575,10 +575,10 @@ def _match_score(
             words = fields[field]
             if word in words:
                 best = max(best, weight * (1 + 0.2 * math.log(words[word])))
-            elif len(word) > _SHORT_WORD_CHARS and any(
+            elif len(word) > _MIN_STEM_CHARS and any(
                 known.startswith(word) or word.startswith(known)
                 for known in words
-                if len(known) > _SHORT_WORD_CHARS
+                if len(known) > _MIN_STEM_CHARS
             ):
                 best = max(best, weight * 0.5)
         if best:
@@ -588,13 +588,13 @@ def _match_score(
 
 
 def _stems(text: str) -> list[str]:
-    found = _WORD_PATTERN.findall(text)
-    return [_stem(word.casefold()) for word in found]
+    found = _SEARCH_WORD_PATTERN.findall(text)
+    return [_stem_of_word(word.casefold()) for word in found]
 
 
-def _stem(word: str) -> str:
+def _stem_of_word(word: str) -> str:
     """Reduces a word to its stem, so that `issue`, `search` and `delete` find `issues`, `searching` and
     `deleted`."""
-    if not word.isascii() or len(word) <= _SHORT_WORD_CHARS + 1:
+    if not word.isascii() or len(word) <= _MIN_STEM_CHARS + 1:
         return word
     return re.sub(r"(?:ies$)", "y", word) if word.endswith("ies") else re.sub(r"(?:ing|ed|es|s|e)$", "", word)

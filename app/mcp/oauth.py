@@ -39,9 +39,9 @@ from tools.text import one_line
 
 HttpClientFactory = Callable[[httpx2.Auth | None], httpx2.AsyncClient]
 """Makes HTTP clients with bayou's proxy and certificates."""
-_CLIENT_INFO = {"name": "bayou", "version": VERSION}
-_CALLBACK_PATH = "/callback"
-_MAX_ERROR_CHARS = 300
+_MCP_CLIENT_INFO = {"name": "bayou", "version": VERSION}
+_REDIRECT_PATH = "/callback"
+_MAX_SIGN_IN_ERROR_CHARS = 300
 
 
 class StoredTokenAuth(httpx2.Auth):
@@ -54,78 +54,78 @@ class StoredTokenAuth(httpx2.Auth):
         self._sign_ins = sign_ins
         self._clients = clients
         self._sign_in_lock = asyncio.Lock()
-        self._refreshing: set[asyncio.Task[StoredTokens]] = set()
+        self._refresh_tasks: set[asyncio.Task[StoredTokens]] = set()
 
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        known = await self._load_stored()
-        is_alone = self._server.oauth is not None and self._server.oauth.signs_in_without_person
+        known = await self._load_stored_tokens()
+        is_alone = self._server.oauth is not None and self._server.oauth.uses_client_credentials
         if known is not None and known.is_expired:
-            known = await self._refreshed_tokens(known)
-        _add_authorization(request, known)
+            known = await self._refresh_uncancelled(known)
+        _add_authorization_header(request, known)
         response = yield request
         if response.status_code == 401:
             if known is None and not is_alone:
-                raise self._sign_in_error("sign-in required")
-            newer = await self._refreshed_tokens(known)
-            _add_authorization(request, newer)
+                raise self._sign_in_required_error("sign-in required")
+            newer = await self._refresh_uncancelled(known)
+            _add_authorization_header(request, newer)
             response = yield request
             if response.status_code == 401 and is_alone:
                 raise ServerUnavailable("the server rejected its client's token (401)")
             if response.status_code == 401:
-                raise self._sign_in_error("the server no longer accepts the sign-in")
+                raise self._sign_in_required_error("the server no longer accepts the sign-in")
         challenge = response.headers.get("www-authenticate", "")
         if response.status_code == 403 and "insufficient_scope" in challenge and is_alone:
             raise ServerUnavailable("the server requires more permissions: add them to `oauth.scope`")
         if response.status_code == 403 and "insufficient_scope" in challenge:
             await self._store_requested_scope(challenge)
-            raise self._sign_in_error("the server requires more permissions than the sign-in has")
+            raise self._sign_in_required_error("the server requires more permissions than the sign-in has")
 
-    async def _load_stored(self) -> StoredTokens | None:
+    async def _load_stored_tokens(self) -> StoredTokens | None:
         try:
             found = await asyncio.to_thread(self._sign_ins.load_sign_in, self._server.name, self._url)
         except FileError as problem:
             raise ServerUnavailable(str(problem)) from None
-        return found if found is None or _belongs_to_config(self._server, found) else None
+        return found if found is None or _are_tokens_for_config(self._server, found) else None
 
-    async def _refreshed_tokens(self, known: StoredTokens | None) -> StoredTokens:
+    async def _refresh_uncancelled(self, known: StoredTokens | None) -> StoredTokens:
         """Refreshes the token, and finishes even when the caller is cancelled: a refresh token often works
         once, so the new token must be stored."""
-        task = asyncio.ensure_future(self._newer_token(known))
-        self._refreshing.add(task)
-        task.add_done_callback(self._end_refresh)
+        task = asyncio.ensure_future(self._newer_or_refreshed_tokens(known))
+        self._refresh_tasks.add(task)
+        task.add_done_callback(self._forget_refresh_task)
         return await asyncio.shield(task)
 
-    def _end_refresh(self, task: "asyncio.Task[StoredTokens]") -> None:
-        self._refreshing.discard(task)
+    def _forget_refresh_task(self, task: "asyncio.Task[StoredTokens]") -> None:
+        self._refresh_tasks.discard(task)
         if not task.cancelled():
             task.exception()
 
-    async def _newer_token(self, known: StoredTokens | None) -> StoredTokens:
+    async def _newer_or_refreshed_tokens(self, known: StoredTokens | None) -> StoredTokens:
         """Returns a token that another process or a new sign-in has stored, else the result of a refresh."""
-        async with self._sign_in_lock, self._sign_ins.refresh_lock(self._server.name, self._url):
-            now = await self._load_stored()
+        async with self._sign_in_lock, self._sign_ins.lock_for_refresh(self._server.name, self._url):
+            now = await self._load_stored_tokens()
             if now is not None and (known is None or now.tokens != known.tokens):
                 return now
-            if self._server.oauth is not None and self._server.oauth.signs_in_without_person:
-                from app.mcp.client_credentials import sign_in_without_person  # noqa: PLC0415  (few are)
+            if self._server.oauth is not None and self._server.oauth.uses_client_credentials:
+                from app.mcp.client_credentials import sign_in_with_client_credentials  # noqa: PLC0415  (few are)
 
-                fresh = await sign_in_without_person(self._server, self._clients)
+                fresh = await sign_in_with_client_credentials(self._server, self._clients)
             elif now is None:
-                raise self._sign_in_error("signed out")
+                raise self._sign_in_required_error("signed out")
             else:
                 fresh = await self._refresh_token(now)
             await asyncio.to_thread(self._sign_ins.store_sign_in, self._server.name, self._url, fresh)
             return fresh
 
     async def _refresh_token(self, known: StoredTokens) -> StoredTokens:
-        context = _restore_context(self._server, known)
+        context = _restore_oauth_context(self._server, known)
         if context is None or not context.can_refresh_token():
-            raise self._sign_in_error("the sign-in expired")
+            raise self._sign_in_required_error("the sign-in expired")
         async with self._clients(None) as client:
             try:
-                answer = await client.send(_refresh_request(context))
+                answer = await client.send(_make_refresh_request(context))
             except httpx2.HTTPError as problem:
                 raise ServerUnavailable(f"the sign-in server cannot be reached: {problem}") from None
         if answer.status_code == 429 or answer.status_code >= 500:
@@ -135,36 +135,36 @@ class StoredTokenAuth(httpx2.Auth):
         except ValueError:  # a validation error of pydantic: the stored data is invalid
             token = None
         if token is None:
-            raise self._sign_in_error("the sign-in expired")
+            raise self._sign_in_required_error("the sign-in expired")
         said = token.model_dump(mode="json", exclude_none=True)
         context.current_tokens = OAuthToken.model_validate({**known.tokens, **said})
-        return to_stored_sign_in(context)
+        return to_stored_tokens(context)
 
     async def _store_requested_scope(self, challenge: str) -> None:
         """Stores the scope that the next sign-in should request."""
-        scope, known = re.search(r'scope="([^"]*)"', challenge), await self._load_stored()
+        scope, known = re.search(r'scope="([^"]*)"', challenge), await self._load_stored_tokens()
         if scope is not None and known is not None:
             known.wanted_scope = _join_scopes(
                 str(known.tokens.get("scope") or ""), known.wanted_scope, scope[1]
             )
             await asyncio.to_thread(self._sign_ins.store_sign_in, self._server.name, self._url, known)
 
-    def _sign_in_error(self, why: str) -> SignInRequired:
+    def _sign_in_required_error(self, why: str) -> SignInRequired:
         return SignInRequired(f"{why}: /mcp login {self._server.name}")
 
 
-async def sign_in(
+async def sign_in_to_server(
     server: ServerConfig, sign_ins: TokenStore, clients: HttpClientFactory, ui: SignInUi
 ) -> str:
     """Signs in with the user, from the first page to the stored token; returns a sentence about the result.
     Raises `UserError`."""
-    if server.oauth is not None and server.oauth.signs_in_without_person:
-        return await _check_credentials(server, sign_ins, clients)
+    if server.oauth is not None and server.oauth.uses_client_credentials:
+        return await _check_client_credentials(server, sign_ins, clients)
     port = server.oauth.callback_port if server.oauth is not None else 0
     url = server.url or ""
     before = await asyncio.to_thread(sign_ins.load_sign_in, server.name, url)
     wanted = before.wanted_scope if before is not None else ""
-    async with RedirectServer(port, _CALLBACK_PATH, "") as callback:
+    async with RedirectServer(port, _REDIRECT_PATH, "") as callback:
         flow = _BrowserSignIn(server, callback, ui, wanted)
         try:
             async with clients(flow.provider) as client:
@@ -172,7 +172,7 @@ async def sign_in(
         except UserError:
             raise
         except (OAuthFlowError, httpx2.HTTPError, ValueError) as problem:
-            said = one_line(str(problem))[:_MAX_ERROR_CHARS] or type(problem).__name__
+            said = one_line(str(problem))[:_MAX_SIGN_IN_ERROR_CHARS] or type(problem).__name__
             raise ServerUnavailable(f'The sign-in to "{server.name}" failed: {said}') from None
     context = flow.provider.context
     if context.current_tokens is None:
@@ -182,19 +182,21 @@ async def sign_in(
             f'"{server.name}" answered {answer.status_code} without saying how to sign in. If it '
             "needs a key, add it to `headers`."
         )
-    await asyncio.to_thread(sign_ins.store_sign_in, server.name, url, to_stored_sign_in(context))
+    await asyncio.to_thread(sign_ins.store_sign_in, server.name, url, to_stored_tokens(context))
     if answer.status_code >= 400:
         return f'Signed in to "{server.name}", but its next answer was {answer.status_code}.'
     return f'Signed in to "{server.name}".'
 
 
-async def _check_credentials(server: ServerConfig, sign_ins: TokenStore, clients: HttpClientFactory) -> str:
+async def _check_client_credentials(
+    server: ServerConfig, sign_ins: TokenStore, clients: HttpClientFactory
+) -> str:
     """Signs in a client with its own credentials, to check at once that the server accepts it."""
-    from app.mcp.client_credentials import sign_in_without_person  # noqa: PLC0415  (few are)
+    from app.mcp.client_credentials import sign_in_with_client_credentials  # noqa: PLC0415  (few are)
 
     assert server.oauth is not None
-    async with sign_ins.refresh_lock(server.name, server.url or ""):
-        fresh = await sign_in_without_person(server, clients)
+    async with sign_ins.lock_for_refresh(server.name, server.url or ""):
+        fresh = await sign_in_with_client_credentials(server, clients)
         await asyncio.to_thread(sign_ins.store_sign_in, server.name, server.url or "", fresh)
     return f'"{server.name}" accepted the client {one_line(server.oauth.client_id)}.'
 
@@ -204,9 +206,9 @@ async def request_with_sign_in(
 ) -> httpx2.Response:
     """Sends a greeting, signs in as the server demands, and returns the answer."""
     # Some servers accept the older greeting from anyone, and some know only the older one.
-    answer = await client.send(_discover_request(url))
+    answer = await client.send(_make_discover_request(url))
     if provider.context.current_tokens is None:
-        answer = await client.send(_initialize_request(url))
+        answer = await client.send(_make_initialize_request(url))
     return answer
 
 
@@ -217,16 +219,16 @@ class _BrowserSignIn:
         self, server: ServerConfig, callback: RedirectServer, ui: SignInUi, wanted_scope: str
     ) -> None:
         self._server = server
-        self._wanted_scope = wanted_scope
-        self._callback = callback
+        self._requested_scope = wanted_scope
+        self._redirect_server = callback
         self._ui = ui
-        redirect = f"http://127.0.0.1:{callback.port}{_CALLBACK_PATH}"
+        redirect = f"http://127.0.0.1:{callback.port}{_REDIRECT_PATH}"
         self.provider = OAuthClientProvider(
             server.url or "",
-            _client_metadata(server, redirect),
-            PendingTokens(_registered_client(server, redirect)),
+            _make_client_metadata(server, redirect),
+            PendingTokenStorage(_preregistered_client(server, redirect)),
             redirect_handler=self._open_authorization_page,
-            callback_handler=self._redirect_answer,
+            callback_handler=self._wait_for_redirect,
         )
 
     async def _open_authorization_page(self, url: str) -> None:
@@ -235,22 +237,22 @@ class _BrowserSignIn:
         given = self._server.oauth
         if given is not None and given.scope:
             fields["scope"] = given.scope
-        elif self._wanted_scope:
-            fields["scope"] = _join_scopes(fields.get("scope", ""), self._wanted_scope)
+        elif self._requested_scope:
+            fields["scope"] = _join_scopes(fields.get("scope", ""), self._requested_scope)
         if given is not None and given.client_secret:
-            self._choose_secret_method()
+            self._choose_client_secret_method()
         page = urlunsplit(parts._replace(query=urlencode(fields)))
-        refused = await forbidden_address_reason(page, self._server.url or "")
+        refused = await forbidden_sign_in_address_reason(page, self._server.url or "")
         if refused or parts.scheme not in ("http", "https"):
             raise ServerUnavailable(f'"{self._server.name}": {refused or "its sign-in is no web page"}.')
-        self._callback.set_state(fields.get("state", ""))
+        self._redirect_server.set_state(fields.get("state", ""))
         await self._ui.open_url(
             page,
             f'Sign in to "{self._server.name}" at {parts.hostname}. If the last page does not load, '
             "paste its address here.",
         )
 
-    def _choose_secret_method(self) -> None:
+    def _choose_client_secret_method(self) -> None:
         """Chooses how a registered client sends its secret, from the methods that the authorization server
         supports."""
         client, said = self.provider.context.client_info, self.provider.context.oauth_metadata
@@ -259,19 +261,19 @@ class _BrowserSignIn:
             is_posted = "client_secret_post" in (ways or ()) and "client_secret_basic" not in (ways or ())
             client.token_endpoint_auth_method = "client_secret_post" if is_posted else "client_secret_basic"
 
-    async def _redirect_answer(self) -> AuthorizationCodeResult:
-        answer = await wait_for_redirect_or_paste(self._callback, self._ui)
+    async def _wait_for_redirect(self) -> AuthorizationCodeResult:
+        answer = await wait_for_redirect_or_paste(self._redirect_server, self._ui)
         query = urlsplit(answer.strip()).query or answer.strip()
         fields = {name: values[0] for name, values in parse_qs(query).items()}
         if "error" in fields:
-            told = one_line(fields.get("error_description") or fields["error"])[:_MAX_ERROR_CHARS]
+            told = one_line(fields.get("error_description") or fields["error"])[:_MAX_SIGN_IN_ERROR_CHARS]
             raise ServerUnavailable(f'The sign-in to "{self._server.name}" was refused: {told}.')
         if not fields.get("code"):
             raise ServerUnavailable("The address contains no sign-in code. Start the sign-in again.")
         return AuthorizationCodeResult(code=fields["code"], state=fields.get("state"), iss=fields.get("iss"))
 
 
-class PendingTokens:
+class PendingTokenStorage:
     """Holds the SDK's values of one sign-in until all of them are stored together."""
 
     def __init__(self, client: OAuthClientInformationFull | None) -> None:
@@ -291,7 +293,7 @@ class PendingTokens:
         self._client = client_info
 
 
-def to_stored_sign_in(context: OAuthContext) -> StoredTokens:
+def to_stored_tokens(context: OAuthContext) -> StoredTokens:
     tokens = context.current_tokens
     assert tokens is not None
     resource = context.protected_resource_metadata
@@ -310,21 +312,21 @@ def to_stored_sign_in(context: OAuthContext) -> StoredTokens:
     )
 
 
-def _belongs_to_config(server: ServerConfig, known: StoredTokens) -> bool:
+def _are_tokens_for_config(server: ServerConfig, known: StoredTokens) -> bool:
     """Whether a stored token belongs to this configuration: the same client, and the same kind of sign-in."""
     alone = known.client.get("grant_types") == ["client_credentials"]
-    if server.oauth is None or not server.oauth.signs_in_without_person:
+    if server.oauth is None or not server.oauth.uses_client_credentials:
         return not alone
     return alone and known.client.get("client_id") == server.oauth.client_id
 
 
-def _restore_context(server: ServerConfig, known: StoredTokens) -> OAuthContext | None:
+def _restore_oauth_context(server: ServerConfig, known: StoredTokens) -> OAuthContext | None:
     """Restores the SDK's state from the stored sign-in; None when the stored data is invalid."""
     try:
         return OAuthContext(
             server_url=server.url or "",
-            client_metadata=_client_metadata(server, f"http://127.0.0.1{_CALLBACK_PATH}"),
-            storage=PendingTokens(None),
+            client_metadata=_make_client_metadata(server, f"http://127.0.0.1{_REDIRECT_PATH}"),
+            storage=PendingTokenStorage(None),
             redirect_handler=None,
             callback_handler=None,
             current_tokens=OAuthToken.model_validate(known.tokens),
@@ -338,7 +340,7 @@ def _restore_context(server: ServerConfig, known: StoredTokens) -> OAuthContext 
         return None
 
 
-def _refresh_request(context: OAuthContext) -> httpx2.Request:
+def _make_refresh_request(context: OAuthContext) -> httpx2.Request:
     tokens, client, said = context.current_tokens, context.client_info, context.oauth_metadata
     assert tokens is not None and tokens.refresh_token is not None and client is not None
     data = {
@@ -355,7 +357,7 @@ def _refresh_request(context: OAuthContext) -> httpx2.Request:
     return httpx2.Request("POST", url, data=data, headers=headers)
 
 
-def _client_metadata(server: ServerConfig, redirect: str) -> OAuthClientMetadata:
+def _make_client_metadata(server: ServerConfig, redirect: str) -> OAuthClientMetadata:
     return OAuthClientMetadata.model_validate(
         {
             "redirect_uris": [redirect],
@@ -367,7 +369,7 @@ def _client_metadata(server: ServerConfig, redirect: str) -> OAuthClientMetadata
     )
 
 
-def _registered_client(server: ServerConfig, redirect: str) -> OAuthClientInformationFull | None:
+def _preregistered_client(server: ServerConfig, redirect: str) -> OAuthClientInformationFull | None:
     """Returns the client that the user has registered; None when one must be registered automatically."""
     given = server.oauth
     if given is None or not given.client_id:
@@ -382,23 +384,23 @@ def _registered_client(server: ServerConfig, redirect: str) -> OAuthClientInform
     )
 
 
-def _discover_request(url: str) -> httpx2.Request:
+def _make_discover_request(url: str) -> httpx2.Request:
     version = "2026-07-28"
     meta = {
         PROTOCOL_VERSION_META_KEY: version,
-        CLIENT_INFO_META_KEY: _CLIENT_INFO,
+        CLIENT_INFO_META_KEY: _MCP_CLIENT_INFO,
         CLIENT_CAPABILITIES_META_KEY: {},
     }
     headers = {"MCP-Protocol-Version": version, "Mcp-Method": "server/discover"}
-    return _json_request(url, "server/discover", {"_meta": meta}, headers)
+    return _make_json_rpc_request(url, "server/discover", {"_meta": meta}, headers)
 
 
-def _initialize_request(url: str) -> httpx2.Request:
-    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": _CLIENT_INFO}
-    return _json_request(url, "initialize", params, {})
+def _make_initialize_request(url: str) -> httpx2.Request:
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": _MCP_CLIENT_INFO}
+    return _make_json_rpc_request(url, "initialize", params, {})
 
 
-def _json_request(
+def _make_json_rpc_request(
     url: str, method: str, params: dict[str, object], headers: dict[str, str]
 ) -> httpx2.Request:
     """Makes a request that a server refuses without a sign-in."""
@@ -411,7 +413,7 @@ def _join_scopes(*scopes: str) -> str:
     return " ".join(dict.fromkeys(word for scope in scopes for word in scope.split()))
 
 
-def _add_authorization(request: httpx2.Request, known: StoredTokens | None) -> None:
+def _add_authorization_header(request: httpx2.Request, known: StoredTokens | None) -> None:
     if known is not None and known.tokens.get("access_token"):
         request.headers["Authorization"] = f"Bearer {known.tokens['access_token']}"
 
@@ -433,7 +435,7 @@ async def is_private_address(url: str) -> bool:
     return any(_is_local_address(str(address[4][0])) for address in found)
 
 
-async def forbidden_address_reason(url: str, server_url: str) -> str:
+async def forbidden_sign_in_address_reason(url: str, server_url: str) -> str:
     """Returns why a sign-in may not use this address for that server; empty when it may."""
     parts, home = urlsplit(url), urlsplit(server_url)
     if (parts.scheme, parts.netloc) == (home.scheme, home.netloc) or await is_private_address(server_url):

@@ -19,16 +19,16 @@ from tools.limits import format_size, truncate_head
 from tools.results import ImagePart, TextPart, ToolResult
 from tools.text import escape_controls, one_line, show_invisible
 
-_MAX_TEXT_CHARS = 20_000_000
-_IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_MAX_RESULT_TEXT_CHARS = 20_000_000
+_SUPPORTED_IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
-class AnswerParts(msgspec.Struct, frozen=True, kw_only=True):
+class ConvertedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of an answer, sorted by reader: model or person."""
 
     texts: tuple[str, ...] = ()
     images: tuple[ImagePart, ...] = ()
-    for_person: tuple[str, ...] = ()
+    texts_for_person: tuple[str, ...] = ()
 
 
 class AnswerConverter:
@@ -44,24 +44,30 @@ class AnswerConverter:
         self._artifacts = artifacts
         self._reads_images = reads_images
 
-    def tool_result(self, answer: Mapping[str, Any]) -> ToolResult:
+    def convert_tool_answer(self, answer: Mapping[str, Any]) -> ToolResult:
         """Converts a result of `tools/call`. An error of the server becomes an error result with the server's
         text."""
         taken = self._convert_content(answer.get("content") or ())
         structured = answer.get("structuredContent")
         texts = taken.texts
         if structured is not None and not texts and not taken.images:
-            texts = (_safe_text(msgspec.json.format(msgspec.json.encode(structured), indent=2).decode()),)
+            texts = (
+                _show_deceptive_chars(
+                    msgspec.json.format(msgspec.json.encode(structured), indent=2).decode()
+                ),
+            )
         text = "\n\n".join(texts)
         is_error = answer.get("isError") is True
         if is_error:
             text = f"{self._server}: {text or 'it failed and did not say why'}"
-        parts = [*self._text_parts(text), *taken.images]
+        parts = [*self._limit_text(text), *taken.images]
         if not parts:
-            parts = [TextPart(text="(done; no output)" if not taken.for_person else "(shown to the user)")]
+            parts = [
+                TextPart(text="(done; no output)" if not taken.texts_for_person else "(shown to the user)")
+            ]
         details: dict[str, Any] = {"server": self._server}
-        if taken.for_person:
-            details["forPerson"] = "\n\n".join(taken.for_person)[:50_000]
+        if taken.texts_for_person:
+            details["forPerson"] = "\n\n".join(taken.texts_for_person)[:50_000]
         return ToolResult(
             content=tuple(parts),
             details=details,
@@ -69,30 +75,30 @@ class AnswerConverter:
             structured_content=with_texts(structured, show_invisible),
         )
 
-    def resource_result(self, answer: Mapping[str, Any]) -> ToolResult:
+    def convert_resource_answer(self, answer: Mapping[str, Any]) -> ToolResult:
         """Converts a result of `resources/read`."""
         contents = [{"type": "resource", "resource": one} for one in answer.get("contents") or ()]
         taken = self._convert_content(contents)
         text = "\n\n".join(taken.texts)
-        parts = [*self._text_parts(text), *taken.images]
+        parts = [*self._limit_text(text), *taken.images]
         return ToolResult(
             content=tuple(parts) or (TextPart(text="(empty)"),), details={"server": self._server}
         )
 
-    def _text_parts(self, text: str) -> list[TextPart]:
+    def _limit_text(self, text: str) -> list[TextPart]:
         if not text:
             return []
         cut = truncate_head(text)
         if not cut.truncated:
             return [TextPart(text=text)]
-        path = self._save_data(text.encode("utf-8", "replace"))
+        path = self._save_artifact(text.encode("utf-8", "replace"))
         note = (
             f"[{cut.output_lines:,} of {cut.total_lines:,} lines, {format_size(cut.output_bytes)} of "
             f"{format_size(cut.total_bytes)}. All of it: {path}]"
         )
         return [TextPart(text=f"{cut.content}\n\n{note}")]
 
-    def _convert_content(self, content: Sequence[Any]) -> AnswerParts:
+    def _convert_content(self, content: Sequence[Any]) -> ConvertedAnswer:
         texts: list[str] = []
         images: list[ImagePart] = []
         for_person: list[str] = []
@@ -105,16 +111,16 @@ class AnswerConverter:
                 texts.append(part)
             else:
                 images.append(part)
-        return AnswerParts(texts=tuple(texts), images=tuple(images), for_person=tuple(for_person))
+        return ConvertedAnswer(texts=tuple(texts), images=tuple(images), texts_for_person=tuple(for_person))
 
     def _convert_block(self, block: Mapping[str, Any]) -> str | ImagePart:
         match block.get("type"):
             case "text":
-                return _clean_text(block.get("text"))
+                return _replace_surrogates(block.get("text"))
             case "image":
                 return self._convert_image(block)
             case "audio":
-                return self._decode_bytes(block.get("data"), "audio", _displayed_mime_type(block))
+                return self._save_base64_data(block.get("data"), "audio", _displayed_mime_type(block))
             case "resource_link":
                 name = one_line(sanitize_text(block.get("title") or block.get("name"), 200))
                 about = ", ".join(filter(None, (name, _displayed_mime_type(block))))
@@ -131,11 +137,13 @@ class AnswerConverter:
             f" ({_displayed_mime_type(resource)})" if _displayed_mime_type(resource) else ""
         )
         if isinstance(resource.get("text"), str):
-            return f"{head}:\n{_clean_text(resource['text'])}"
-        if _displayed_mime_type(resource) in _IMAGE_TYPES:
+            return f"{head}:\n{_replace_surrogates(resource['text'])}"
+        if _displayed_mime_type(resource) in _SUPPORTED_IMAGE_TYPES:
             block = {"data": resource.get("blob"), "mimeType": resource.get("mimeType")}
             return self._convert_image(block)
-        return f"{head}: {self._decode_bytes(resource.get('blob'), 'data', _displayed_mime_type(resource))}"
+        return (
+            f"{head}: {self._save_base64_data(resource.get('blob'), 'data', _displayed_mime_type(resource))}"
+        )
 
     def _convert_image(self, block: Mapping[str, Any]) -> str | ImagePart:
         """Returns an image that providers accept: another one would make every later request of the session fail."""
@@ -144,21 +152,21 @@ class AnswerConverter:
         if raw is None:
             return f"[an image ({mime}) that is no valid base64]"
         info = identify_image(raw)
-        if info is None or info.mime_type not in _IMAGE_TYPES or not self._reads_images:
+        if info is None or info.mime_type not in _SUPPORTED_IMAGE_TYPES or not self._reads_images:
             why = "" if self._reads_images else "; the model that reads this cannot see images"
-            return self._decode_bytes(data, "an image", mime) + why
+            return self._save_base64_data(data, "an image", mime) + why
         ready = prepare_image(raw, info, resizes=self._resizes_images)
         if ready.problem:
-            return f"{self._decode_bytes(data, 'an image', mime)}; {ready.problem}"
+            return f"{self._save_base64_data(data, 'an image', mime)}; {ready.problem}"
         return ImagePart(data=ready.data, mime_type=ready.info.mime_type)
 
-    def _decode_bytes(self, data: Any, what: str, mime: str) -> str:
+    def _save_base64_data(self, data: Any, what: str, mime: str) -> str:
         raw = _decode_base64(data)
         if raw is None:
             return f"[{what} ({mime}) that is no valid base64]"
-        return f"[{what}, {mime or 'of no named type'}, {format_size(len(raw))}: {self._save_data(raw)}]"
+        return f"[{what}, {mime or 'of no named type'}, {format_size(len(raw))}: {self._save_artifact(raw)}]"
 
-    def _save_data(self, data: bytes) -> str:
+    def _save_artifact(self, data: bytes) -> str:
         try:
             artifact, descriptor = self._artifacts.create(f"mcp-{self._server}")
             with os.fdopen(descriptor, "wb") as file:
@@ -178,8 +186,12 @@ def _decode_base64(data: Any) -> bytes | None:
         return None
 
 
-def _clean_text(text: Any) -> str:
-    return _safe_text(text[:_MAX_TEXT_CHARS].replace("\r\n", "\n")) if isinstance(text, str) else ""
+def _replace_surrogates(text: Any) -> str:
+    return (
+        _show_deceptive_chars(text[:_MAX_RESULT_TEXT_CHARS].replace("\r\n", "\n"))
+        if isinstance(text, str)
+        else ""
+    )
 
 
 def _displayed_mime_type(block: Mapping[str, Any]) -> str:
@@ -190,6 +202,6 @@ def _displayed_uri(block: Mapping[str, Any]) -> str:
     return show_invisible(one_line(str(block.get("uri") or "")[:2_000]))
 
 
-def _safe_text(text: str) -> str:
+def _show_deceptive_chars(text: str) -> str:
     """Shows characters that a person does not see as they are."""
     return show_invisible(escape_controls(text))

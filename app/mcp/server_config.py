@@ -16,11 +16,11 @@ import msgspec
 from app.mcp.config_entries import (
     EntryProblem,
     ServerConfig,
-    address_problem,
-    apply_override,
-    decode_entry,
-    is_override,
-    server_key,
+    apply_override_entry,
+    decode_server_entry,
+    is_override_entry,
+    server_name_key,
+    server_url_problem,
 )
 from app.providers.secret_references import SecretResolver
 from app.resources.json_files import change_json
@@ -48,7 +48,7 @@ class ProvidedServer(msgspec.Struct, frozen=True):
     origin: ServerOrigin = "extension"
 
 
-class ServerProblem(msgspec.Struct, frozen=True, kw_only=True):
+class ServerConfigProblem(msgspec.Struct, frozen=True, kw_only=True):
     """A problem in a configuration that the user should know, with its place and a text."""
 
     file: Path | None
@@ -67,10 +67,10 @@ class ConfiguredServers(msgspec.Struct, frozen=True, kw_only=True):
 
     servers: tuple[ServerConfig, ...] = ()
     untrusted: tuple[ServerConfig, ...] = ()
-    problems: tuple[ServerProblem, ...] = ()
+    problems: tuple[ServerConfigProblem, ...] = ()
 
     def find_server(self, name: str) -> ServerConfig | None:
-        key = server_key(name)
+        key = server_name_key(name)
         return next((each for each in (*self.servers, *self.untrusted) if each.key == key), None)
 
 
@@ -85,18 +85,18 @@ def merge_configured_servers(
     """Merges all sources; later ones win by name: `plugins`, user, `mcp.json`, `.mcp.json`, `.bayou/mcp.json`,
     `--mcp-config`, `given`. Overrides in the user's own file for servers defined elsewhere are applied last.
     Never raises."""
-    places = config_files(paths, named_file)
-    everything = _merge_files(paths, places, plugins, given).apply_overrides()
+    places = server_config_files(paths, named_file)
+    everything = _merge_config_files(paths, places, plugins, given).apply_overrides()
     if is_trusted:
         return everything
     own = [place for place in places if place.origin != "project"]
-    counting = _merge_files(paths, own, plugins, given).apply_overrides(is_whole=False)
+    counting = _merge_config_files(paths, own, plugins, given).apply_overrides(is_whole=False)
     known = {each.key for each in counting.servers}
     withheld = (each for each in everything.servers if each.origin == "project" and each.key not in known)
     return ConfiguredServers(servers=counting.servers, untrusted=tuple(withheld), problems=counting.problems)
 
 
-def config_files(paths: Paths, named_file: Path | None = None) -> tuple[ServerConfigFile, ...]:
+def server_config_files(paths: Paths, named_file: Path | None = None) -> tuple[ServerConfigFile, ...]:
     """Returns the configuration files in their order; the last one wins."""
     places = [ServerConfigFile(user_servers_file(paths), "user")]
     places += [ServerConfigFile(path, "project") for path in project_server_files(paths)]
@@ -109,13 +109,13 @@ def config_files(paths: Paths, named_file: Path | None = None) -> tuple[ServerCo
     return tuple(seen.values())
 
 
-class _ConfigMerger:
+class _ServerConfigMerger:
     """Merges the entries of several files to servers and problems."""
 
     def __init__(self) -> None:
         self._servers: dict[str, ServerConfig] = {}
-        self._problems: list[ServerProblem] = []
-        self._wishes: list[tuple[str, dict[str, Any], UncheckedServers]] = []
+        self._problems: list[ServerConfigProblem] = []
+        self._override_entries: list[tuple[str, dict[str, Any], UncheckedServers]] = []
         """Overrides in the user's own file for servers that other files define."""
 
     def merge_file(self, place: ServerConfigFile, symlink_escape: str) -> None:
@@ -124,7 +124,7 @@ class _ConfigMerger:
             self._add_problem(written, written.fault, line=written.fault_line)
         keys: dict[str, str] = {}
         for name, entry in written.entries.items():
-            key = server_key(name)
+            key = server_name_key(name)
             if key in keys:
                 text = (
                     f'is the same as "{escape_controls(keys[key])[:80]}" above: names that differ only in - '
@@ -132,31 +132,31 @@ class _ConfigMerger:
                 )
                 self._add_problem(written, f"{text}. The later one is used.", name, written.line_of(name))
             keys[key] = name
-            if place.origin == "user" and is_override(entry):
-                self._wishes.append((name, entry, written))
+            if place.origin == "user" and is_override_entry(entry):
+                self._override_entries.append((name, entry, written))
             else:
                 self.add_entry(name, entry, place.origin, written)
 
     def add_entry(
         self, name: str, entry: Any, origin: ServerOrigin, written: UncheckedServers | None = None
     ) -> None:
-        below = self._servers.get(server_key(name))
-        if is_override(entry) and below is not None:
-            self._servers[below.key], problems = apply_override(below, entry)
+        below = self._servers.get(server_name_key(name))
+        if is_override_entry(entry) and below is not None:
+            self._servers[below.key], problems = apply_override_entry(below, entry)
         else:
             file = written.path if written is not None else None
-            server, problems = decode_entry(name, entry, origin=origin, file=file)
-            if is_override(entry) and not server.problem:
+            server, problems = decode_server_entry(name, entry, origin=origin, file=file)
+            if is_override_entry(entry) and not server.problem:
                 server = self._server_without_transport(server, written)
             self._servers[server.key] = server
-        self._add_problems(name, problems, written)
+        self._add_entry_problems(name, problems, written)
 
     def apply_overrides(self, *, is_whole: bool = True) -> ConfiguredServers:
         """Applies the overrides. With `is_whole` False, some servers are withheld, and an override without a
         server is no error."""
-        for name, entry, written in self._wishes:
+        for name, entry, written in self._override_entries:
             is_about_others = not set(entry) - {"enabled", "disabled", "exposure", "tools"}
-            if server_key(name) in self._servers or (is_whole and not is_about_others):
+            if server_name_key(name) in self._servers or (is_whole and not is_about_others):
                 self.add_entry(name, entry, "user", written)
         servers = sorted(self._servers.values(), key=lambda each: each.key)
         return ConfiguredServers(servers=tuple(servers), problems=tuple(self._problems))
@@ -169,7 +169,7 @@ class _ConfigMerger:
         self._add_problem(written, f"{text}.", server.name, line)
         return msgspec.structs.replace(server, problem=text)
 
-    def _add_problems(
+    def _add_entry_problems(
         self, name: str, problems: tuple[EntryProblem, ...], written: UncheckedServers | None
     ) -> None:
         for each in problems:
@@ -180,16 +180,16 @@ class _ConfigMerger:
         self, written: UncheckedServers | None, text: str, server: str = "", line: int = 0
     ) -> None:
         file = written.path if written is not None else None
-        self._problems.append(ServerProblem(file=file, line=line, server=server, text=text))
+        self._problems.append(ServerConfigProblem(file=file, line=line, server=server, text=text))
 
 
-def _merge_files(
+def _merge_config_files(
     paths: Paths,
     places: Sequence[ServerConfigFile],
     plugins: Sequence[ProvidedServer],
     given: Sequence[ProvidedServer],
-) -> _ConfigMerger:
-    reading = _ConfigMerger()
+) -> _ServerConfigMerger:
+    reading = _ServerConfigMerger()
     for each in plugins:
         reading.add_entry(each.name, dict(each.entry), each.origin)
     for place in places:
@@ -199,10 +199,10 @@ def _merge_files(
     return reading
 
 
-_VARIABLE_REFERENCE = re.compile(
+_VARIABLE_REFERENCE_PATTERN = re.compile(
     r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<has_default>:-(?P<default>[^}]*))?\}"
 )
-_FOREIGN_INPUT_REFERENCE = re.compile(r"\$\{(?:input|command|config):[^}]*\}")
+_FOREIGN_INPUT_PATTERN = re.compile(r"\$\{(?:input|command|config):[^}]*\}")
 
 
 class UnusableServerConfig(UserError):
@@ -210,7 +210,7 @@ class UnusableServerConfig(UserError):
     value."""
 
 
-def secret_values(server: ServerConfig) -> Iterator[tuple[str, str]]:
+def secret_values_of_server(server: ServerConfig) -> Iterator[tuple[str, str]]:
     """Returns the names and filled-in values of a server that must stay secret."""
     for name, value in (*server.env.items(), *server.headers.items()):
         secret = value.rpartition(" ")[2] if name in server.headers else value
@@ -227,13 +227,13 @@ class ServerValueResolver:
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = env
-        self._commands = SecretResolver(env)
+        self._secret_resolver = SecretResolver(env)
 
-    def forget_outputs(self) -> None:
+    def forget_command_outputs(self) -> None:
         """Forgets the output of commands, for example a token that the server refused."""
-        self._commands = SecretResolver(self._env)
+        self._secret_resolver = SecretResolver(self._env)
 
-    async def resolve(self, server: ServerConfig) -> ServerConfig:
+    async def resolve_values(self, server: ServerConfig) -> ServerConfig:
         """Returns the server with all values filled in. Raises `UserError`."""
         if server.problem:
             raise UnusableServerConfig(server.problem)
@@ -261,17 +261,17 @@ class ServerValueResolver:
 
     async def _expand_value(self, value: str, what: str) -> str:
         if value.startswith("!"):
-            return await self._commands.resolve_secret(value, what=what[:1].upper() + what[1:])
+            return await self._secret_resolver.resolve_secret(value, what=what[:1].upper() + what[1:])
         return self._fill_variables(value)
 
     def _fill_variables(self, value: str) -> str:
-        foreign = _FOREIGN_INPUT_REFERENCE.search(value)
+        foreign = _FOREIGN_INPUT_PATTERN.search(value)
         if foreign:
             raise UnusableServerConfig(
                 f"{escape_controls(foreign[0])} is another program's syntax for an input; "
                 f"write ${{NAME}} for a variable"
             )
-        return _VARIABLE_REFERENCE.sub(self._variable_value, value)
+        return _VARIABLE_REFERENCE_PATTERN.sub(self._variable_value, value)
 
     def _variable_value(self, match: re.Match[str]) -> str:
         found = self._env.get(match["name"])
@@ -282,7 +282,7 @@ class ServerValueResolver:
         return found
 
     def _check_address(self, server: ServerConfig) -> None:
-        fault = address_problem(server.url) if server.url is not None else ""
+        fault = server_url_problem(server.url) if server.url is not None else ""
         if fault:
             raise UnusableServerConfig(f"{fault}, after its variables were filled in")
         for name, value in server.headers.items():
@@ -295,53 +295,53 @@ class ServerValueResolver:
                 raise UnusableServerConfig(f"the variable {name} would contain a NUL character")
 
 
-def add_server(file: Path, name: str, entry: Mapping[str, Any]) -> None:
+def add_server_to_file(file: Path, name: str, entry: Mapping[str, Any]) -> None:
     """Adds a server to a file. Raises `UserError` for an invalid entry, and when the name is taken."""
-    _, problems = decode_entry(name, dict(entry), origin="user", file=file)
+    _, problems = decode_server_entry(name, dict(entry), origin="user", file=file)
     for problem in problems:
         if not problem.is_hint:
             raise UserError(f'Server "{name}" was not added: {problem.text}.')
-    there = name_in_file(file, name)
+    there = find_server_name_in_file(file, name)
     if there is not None:
         raise UserError(f'{file} has a server "{there}" already. Remove it first: bayou mcp remove {there}')
-    _change_file(file, lambda text: with_value(text, (SERVERS_KEY, name), dict(entry)))
+    _change_config_file(file, lambda text: with_value(text, (SERVERS_KEY, name), dict(entry)))
 
 
-def remove_server(file: Path, name: str) -> None:
-    _change_file(file, lambda text: without_key(text, (SERVERS_KEY, name)))
+def remove_server_from_file(file: Path, name: str) -> None:
+    _change_config_file(file, lambda text: without_key(text, (SERVERS_KEY, name)))
 
 
-def name_in_file(file: Path, name: str) -> str | None:
+def find_server_name_in_file(file: Path, name: str) -> str | None:
     """Returns a server's name as the file spells it. Raises `UserError` if the file is broken."""
     written = read_servers(file)
     if written.fault:
         raise UserError(f"{file}: {written.fault} Fix the file first; it was not changed.")
-    key = server_key(name)
-    return next((each for each in written.entries if server_key(each) == key), None)
+    key = server_name_key(name)
+    return next((each for each in written.entries if server_name_key(each) == key), None)
 
 
 def set_server_option(paths: Paths, server: ServerConfig, key: str, value: Any) -> Path:
     """Sets `enabled` or `exposure` of a server, and returns the file that holds the value now."""
     if server.origin not in ("user", "project"):
         raise UserError(
-            f'Server "{server.name}" comes from {_origin_text(server)}, which decides whether it is '
+            f'Server "{server.name}" comes from {_describe_origin(server)}, which decides whether it is '
             "used; nothing was changed."
         )
     own = user_servers_file(paths)
-    there = name_in_file(own, server.name)
+    there = find_server_name_in_file(own, server.name)
     of_own = read_servers(own).entries.get(there) if there is not None else None
-    if server.origin == "project" and of_own is not None and not is_override(of_own):
+    if server.origin == "project" and of_own is not None and not is_override_entry(of_own):
         raise UserError(f'"{server.name}" is also defined in {own}; change it in {server.file}.')
-    _change_file(own, lambda text: with_value(text, (SERVERS_KEY, there or server.name, key), value))
+    _change_config_file(own, lambda text: with_value(text, (SERVERS_KEY, there or server.name, key), value))
     return own
 
 
-def _origin_text(server: ServerConfig) -> str:
+def _describe_origin(server: ServerConfig) -> str:
     whence = {"flag": "--mcp-config", "extension": "an extension", "client": "the editor"}
     return whence.get(server.origin, str(server.file))
 
 
-def _change_file(file: Path, edit: Callable[[str], str]) -> None:
+def _change_config_file(file: Path, edit: Callable[[str], str]) -> None:
     try:
         change_json(file, edit, new_mode=0o600)  # the new text may contain a token
     except OSError as problem:

@@ -17,25 +17,25 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import msgspec
 
 from app.mcp.config_entries import ServerConfig
-from app.mcp.server_context import SERVER_STOP_TIMEOUT, ServerContext, ServerLog
+from app.mcp.server_context import SERVER_STOP_TIMEOUT_SECONDS, ServerContext, ServerLog
 from app.mcp.server_errors import (
     CallRefused,
     CallTimedOut,
     ConnectionLost,
+    ServerSessionEnded,
     ServerUnavailable,
-    SessionEnded,
     SignInRequired,
-    validation_reason,
+    describe_validation_error,
 )
 from app.mcp.server_manifest import ServerIntroduction, ServerManifest, build_manifest
-from app.mcp.stdio_process import ServerProcess, StdioTransport, StreamWithEnd, Transport
+from app.mcp.stdio_process import EndSignallingStream, ServerProcess, StdioTransport, Transport
 from app.version import VERSION
 from tools.base import ToolError
 from tools.box.places import newly_hidden, with_shared_files
 from tools.box.policy import Box
 from tools.operations import CommandLine
 from tools.running.local_processes import SandboxFailed
-from tools.text import one_line, show_invisible, without_invisible
+from tools.text import one_line, remove_invisible_chars, show_invisible
 
 if TYPE_CHECKING:
     from mcp.client.client import Client
@@ -46,25 +46,25 @@ MAX_LISTED_ITEMS: Final = 20_000
 """The most items listed per kind, so that a server that never ends its list cannot block bayou."""
 MAX_REQUEST_SECONDS: Final = 30 * 60.0
 """The time limit of one request, even with constant progress."""
-_CONNECTION_CLOSED = -32000
-_SESSION_ENDED = (-32600, "Session terminated")
+_CONNECTION_CLOSED_CODE = -32000
+_SESSION_ENDED_ERROR = (-32600, "Session terminated")
 """The SDK's error for a server that does not know the session any more."""
 _STREAM_FAILED_PREFIX = "SSE stream failed: "
-_LOST_ANSWER_ERRORS = {
+_LOST_ANSWER_TEXTS = {
     "SSE stream ended without a response": "the event stream ended without an answer",
     "SSE stream ended and reconnection attempts were exhausted": "the event stream broke off repeatedly",
 }
 """The SDK's errors for an answer that can no longer arrive in its stream of events."""
-_SDK_LOGGERS = ("mcp", "client", "httpx2")
+_SILENCED_SDK_LOGGERS = ("mcp", "client", "httpx2")
 
 
-async def load_sdk() -> None:
+async def load_mcp_sdk() -> None:
     """Imports the SDK on a thread: importing takes longer than a key press may wait."""
     await asyncio.to_thread(_import_sdk)
 
 
 def _import_sdk() -> None:
-    for name in _SDK_LOGGERS:
+    for name in _SILENCED_SDK_LOGGERS:
         logger = logging.getLogger(name)
         # otherwise Python's last-resort handler writes tracebacks over the full screen
         if not logger.handlers:
@@ -82,7 +82,7 @@ def _import_sdk() -> None:
     warnings.filterwarnings("ignore", category=MCPDeprecationWarning)
 
 
-async def _declined_answer(params: dict[str, Any]) -> dict[str, Any]:
+async def _decline_elicitation(params: dict[str, Any]) -> dict[str, Any]:
     return {"action": "decline"}
 
 
@@ -90,12 +90,12 @@ class ServerCallbacks(msgspec.Struct, frozen=True, kw_only=True):
     """Callbacks for a server's requests and notifications: elicitations, roots, log lines, changed lists and the
     loss of the connection."""
 
-    on_elicitation: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] = _declined_answer
+    on_elicitation: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] = _decline_elicitation
     """Answers a question to the user: takes the parameters as on the wire, returns the result."""
     list_roots: Callable[[], list[dict[str, str]]] = list
     on_log: Callable[[str, str], None] = lambda level, text: None
     on_list_changed: Callable[[ListedKind], None] = lambda kind: None
-    on_lost: Callable[[], None] = lambda: None
+    on_connection_lost: Callable[[], None] = lambda: None
 
 
 class ServerConnection:
@@ -112,32 +112,32 @@ class ServerConnection:
         """`known` is the server's greeting of an earlier connection. `ended` is set by a transport that has
         received its last data."""
         self._transport = transport
-        self._listeners = listeners
-        self._known = known
+        self._callbacks = listeners
+        self._known_introduction = known
         self._ended = ended or asyncio.Event()
-        self._stop = asyncio.Event()
+        self._closing = asyncio.Event()
         self._client: Client | None = None
         self._introduction: asyncio.Future[ServerIntroduction] = asyncio.get_running_loop().create_future()
-        self._task: asyncio.Task[None] | None = None
+        self._client_task: asyncio.Task[None] | None = None
         self._fault = ServerUnavailable("the connection was closed")
         self._questions = 0
         """The number of open questions: while a person answers, no request times out."""
 
     @property
     def is_open(self) -> bool:
-        return self._client is not None and not self._stop.is_set() and not self._ended.is_set()
+        return self._client is not None and not self._closing.is_set() and not self._ended.is_set()
 
-    async def open(self) -> ServerIntroduction:
+    async def open_connection(self) -> ServerIntroduction:
         """Connects. Raises `ServerUnavailable`. Cancel to stop waiting, then close the link."""
-        self._task = asyncio.ensure_future(self._run_client())
+        self._client_task = asyncio.ensure_future(self._run_client())
         return await asyncio.shield(self._introduction)
 
-    async def close(self) -> None:
-        self._stop.set()
-        if self._task is not None and not self._introduction.done():
-            self._task.cancel()
-        if self._task is not None:
-            await asyncio.wait({self._task})
+    async def close_connection(self) -> None:
+        self._closing.set()
+        if self._client_task is not None and not self._introduction.done():
+            self._client_task.cancel()
+        if self._client_task is not None:
+            await asyncio.wait({self._client_task})
         if self._introduction.done() and not self._introduction.cancelled():
             self._introduction.exception()  # Marks the exception as seen, for a caller that stopped waiting.
 
@@ -149,14 +149,14 @@ class ServerConnection:
                 self._introduction.set_result(greeting)
                 await self._wait_until_end(client, greeting)
         except asyncio.CancelledError:
-            self._fail_with(ServerUnavailable("the request was cancelled"))
+            self._record_end_reason(ServerUnavailable("the request was cancelled"))
         except BaseException as problem:  # noqa: BLE001  (any error of the SDK, also in groups, ends only this connection)
-            self._fail_with(to_server_error(problem))
+            self._record_end_reason(to_server_error(problem))
         finally:
             self._client = None
-            self._listeners.on_lost()
+            self._callbacks.on_connection_lost()
 
-    def _fail_with(self, fault: ServerUnavailable) -> None:
+    def _record_end_reason(self, fault: ServerUnavailable) -> None:
         self._fault = fault
         if not self._introduction.done():
             self._introduction.set_exception(fault)
@@ -164,13 +164,13 @@ class ServerConnection:
     @asynccontextmanager
     async def _watch_connection(self) -> AsyncGenerator[Any]:
         async with self._transport() as (heard, said):
-            yield StreamWithEnd(heard, self._ended), said
+            yield EndSignallingStream(heard, self._ended), said
 
     def _make_client(self) -> "Client":
-        from mcp.client.client import Client  # noqa: PLC0415  (see `load_sdk`)
+        from mcp.client.client import Client  # noqa: PLC0415  (see `load_mcp_sdk`)
         from mcp_types import DiscoverResult, Implementation  # noqa: PLC0415  (as above)
 
-        known = self._known
+        known = self._known_introduction
         mode, prior = "auto", None
         if known is not None and known.discover is not None:
             mode, prior = known.era, DiscoverResult.model_validate(known.discover)
@@ -183,16 +183,16 @@ class ServerConnection:
             client_info=Implementation(name="bayou", version=VERSION),
             elicitation_callback=self._ask_user,  # pyright: ignore[reportArgumentType]  (late types)
             list_roots_callback=self._list_roots,  # pyright: ignore[reportArgumentType]  (as above)
-            logging_callback=self._handle_log,  # pyright: ignore[reportArgumentType]  (as above)
+            logging_callback=self._handle_log_message,  # pyright: ignore[reportArgumentType]  (as above)
             message_handler=self._handle_message,  # pyright: ignore[reportArgumentType]  (as above)
             log_level="warning",
             cache=None,
         )
 
     async def _wait_until_end(self, client: "Client", greeting: ServerIntroduction) -> None:
-        waiting = [asyncio.ensure_future(event.wait()) for event in (self._stop, self._ended)]
+        waiting = [asyncio.ensure_future(event.wait()) for event in (self._closing, self._ended)]
         listening = None
-        if greeting.discover is not None and (kinds := _announced_changes(greeting.capabilities)):
+        if greeting.discover is not None and (kinds := _announced_list_changes(greeting.capabilities)):
             listening = asyncio.ensure_future(self._subscribe_to_changes(client, kinds))
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
@@ -207,7 +207,7 @@ class ServerConnection:
     async def _subscribe_to_changes(self, client: "Client", kinds: set[ListedKind]) -> None:
         """Subscribes to list changes in the newer protocol. A server that does not support it is left as it
         is."""
-        from mcp.shared.subscriptions import (  # noqa: PLC0415  (see `load_sdk`)
+        from mcp.shared.subscriptions import (  # noqa: PLC0415  (see `load_mcp_sdk`)
             PromptsListChanged,
             ResourcesListChanged,
             ToolsListChanged,
@@ -226,9 +226,9 @@ class ServerConnection:
             ) as changes:
                 async for change in changes:
                     if (kind := names.get(type(change))) is not None:
-                        self._listeners.on_list_changed(kind)
+                        self._callbacks.on_list_changed(kind)
         except Exception as problem:  # noqa: BLE001  (what it says of itself is not worth the connection)
-            self._listeners.on_log(
+            self._callbacks.on_log(
                 "warning", f"its change notifications do not arrive: {to_server_error(problem)}"
             )
 
@@ -239,30 +239,30 @@ class ServerConnection:
             "notifications/resources/list_changed": "resources",
         }
         if (kind := names.get(getattr(message, "method", ""))) is not None:
-            self._listeners.on_list_changed(kind)
+            self._callbacks.on_list_changed(kind)
 
-    async def _handle_log(self, params: Any) -> None:
+    async def _handle_log_message(self, params: Any) -> None:
         data = params.data if isinstance(params.data, str) else msgspec.json.encode(params.data).decode()
-        self._listeners.on_log(params.level, data)
+        self._callbacks.on_log(params.level, data)
 
     async def _list_roots(self, context: Any) -> Any:
-        from mcp_types import ListRootsResult  # noqa: PLC0415  (see `load_sdk`)
+        from mcp_types import ListRootsResult  # noqa: PLC0415  (see `load_mcp_sdk`)
 
-        return ListRootsResult.model_validate({"roots": self._listeners.list_roots()})
+        return ListRootsResult.model_validate({"roots": self._callbacks.list_roots()})
 
     async def _ask_user(self, context: Any, params: Any) -> Any:
-        from mcp_types import ElicitResult  # noqa: PLC0415  (see `load_sdk`)
+        from mcp_types import ElicitResult  # noqa: PLC0415  (see `load_mcp_sdk`)
 
         self._questions += 1
         try:
-            answer = await self._listeners.on_elicitation(_to_json(params))
+            answer = await self._callbacks.on_elicitation(_to_json(params))
         finally:
             self._questions -= 1
         return ElicitResult.model_validate(answer)
 
     # Requests to the server
 
-    async def list_all(self, kind: Literal["tools", "prompts", "resources", "templates"]) -> list[Any]:
+    async def list_all_items(self, kind: Literal["tools", "prompts", "resources", "templates"]) -> list[Any]:
         """Returns all items that the server lists of a kind. Raises `ServerUnavailable` and `CallRefused`."""
         client = self._open_client()
         ask = {
@@ -296,7 +296,7 @@ class ServerConnection:
         client, patience = self._open_client(), _ProgressTimeout(silence)
 
         async def hear(progress: float, total: float | None, message: str | None) -> None:
-            patience.restart()
+            patience.restart_countdown()
             progressed(progress, total, message)
 
         work = client.call_tool(tool, dict(arguments), progress_callback=hear)
@@ -321,7 +321,7 @@ class ServerConnection:
     async def complete_argument(
         self, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str], *, silence: float
     ) -> dict[str, Any]:
-        from mcp_types import PromptReference, ResourceTemplateReference  # noqa: PLC0415  (see `load_sdk`)
+        from mcp_types import PromptReference, ResourceTemplateReference  # noqa: PLC0415  (see `load_mcp_sdk`)
 
         kind = PromptReference if ref.get("type") == "ref/prompt" else ResourceTemplateReference
         asked = {"name": argument, "value": value}
@@ -335,30 +335,30 @@ class ServerConnection:
             raise ConnectionLost("the connection is closed")
         return self._client
 
-    async def _close_reason(self, known: str) -> ServerUnavailable:
+    async def _wait_for_close_reason(self, known: str) -> ServerUnavailable:
         """Returns the reason why the connection ended, which may arrive a moment later; `known` is the reason
         when the answer's own stream ended."""
         if known:
             return ConnectionLost(known)
-        if self._task is not None:
-            await asyncio.wait({self._task}, timeout=1.0)
+        if self._client_task is not None:
+            await asyncio.wait({self._client_task}, timeout=1.0)
         return self._fault if isinstance(self._fault, SignInRequired) else ConnectionLost(str(self._fault))
 
     async def _convert_errors(self, work: Awaitable[Any]) -> Any:
         """Converts exceptions of the SDK to those of `faults`."""
-        from mcp.shared.exceptions import MCPError  # noqa: PLC0415  (see `load_sdk`)
+        from mcp.shared.exceptions import MCPError  # noqa: PLC0415  (see `load_mcp_sdk`)
 
         try:
             return await work
         except (asyncio.CancelledError, CallTimedOut):
             raise
         except MCPError as problem:
-            if problem.code == _CONNECTION_CLOSED:
-                self._stop.set()
-                raise await self._close_reason(_stream_end_reason(problem.message)) from None
-            if (problem.code, problem.message) == _SESSION_ENDED:
-                self._stop.set()
-                raise SessionEnded("the server ended the session") from None
+            if problem.code == _CONNECTION_CLOSED_CODE:
+                self._closing.set()
+                raise await self._wait_for_close_reason(_stream_end_reason(problem.message)) from None
+            if (problem.code, problem.message) == _SESSION_ENDED_ERROR:
+                self._closing.set()
+                raise ServerSessionEnded("the server ended the session") from None
             raise CallRefused(show_invisible(one_line(problem.message)), problem.code) from None
         except SignInRequired:
             raise
@@ -375,12 +375,12 @@ class _ProgressTimeout:
     def __init__(self, silence: float) -> None:
         self._loop = asyncio.get_running_loop()
         self._silence_seconds = silence
-        self._max_seconds = self._loop.time() + MAX_REQUEST_SECONDS
+        self._final_deadline = self._loop.time() + MAX_REQUEST_SECONDS
         self._deadline = 0.0
-        self.restart()
+        self.restart_countdown()
 
-    def restart(self) -> None:
-        self._deadline = min(self._loop.time() + self._silence_seconds, self._max_seconds)
+    def restart_countdown(self) -> None:
+        self._deadline = min(self._loop.time() + self._silence_seconds, self._final_deadline)
 
     async def await_answer(self, work: Any, is_asking: Callable[[], bool]) -> Any:
         task = asyncio.ensure_future(work)
@@ -388,7 +388,7 @@ class _ProgressTimeout:
             while not task.done():
                 await asyncio.wait({task}, timeout=max(0.0, self._deadline - self._loop.time()))
                 if not task.done() and is_asking():
-                    self.restart()
+                    self.restart_countdown()
                 elif not task.done() and self._loop.time() >= self._deadline:
                     raise CallTimedOut(f"no answer or progress for {self._silence_seconds:g} s")
             return task.result()
@@ -400,7 +400,7 @@ class _ProgressTimeout:
 
 def _stream_end_reason(said: str) -> str:
     """Returns why the stream that should bring an answer ended; empty when the connection itself ended."""
-    return _LOST_ANSWER_ERRORS.get(said, "") or (
+    return _LOST_ANSWER_TEXTS.get(said, "") or (
         said.removeprefix(_STREAM_FAILED_PREFIX) if said.startswith(_STREAM_FAILED_PREFIX) else ""
     )
 
@@ -413,15 +413,15 @@ def _read_introduction(client: "Client") -> ServerIntroduction:
     discover, about = client.session.discover_result, client.server_info
     return ServerIntroduction(
         era=client.protocol_version,
-        name=one_line(without_invisible((about.title or about.name) if about else ""))[:100],
-        version=one_line(without_invisible(about.version if about else ""))[:40],
+        name=one_line(remove_invisible_chars((about.title or about.name) if about else ""))[:100],
+        version=one_line(remove_invisible_chars(about.version if about else ""))[:40],
         instructions=client.instructions or "",
         capabilities=_to_json(client.server_capabilities),
         discover=_to_json(discover) if discover is not None else None,
     )
 
 
-def _announced_changes(capabilities: Mapping[str, Any]) -> set[ListedKind]:
+def _announced_list_changes(capabilities: Mapping[str, Any]) -> set[ListedKind]:
     kinds: tuple[ListedKind, ...] = ("tools", "prompts", "resources")
     return {kind for kind in kinds if (capabilities.get(kind) or {}).get("listChanged")}
 
@@ -434,7 +434,7 @@ def to_server_error(problem: BaseException) -> ServerUnavailable:
         return problem
     if type(problem).__name__ == "ValidationError":
         return ServerUnavailable(
-            f"its message does not follow the protocol: {validation_reason(problem)}"[:300]
+            f"its message does not follow the protocol: {describe_validation_error(problem)}"[:300]
         )
     if type(problem).__name__ == "MCPError":
         return ServerUnavailable(one_line(str(problem.args[1]))[:500])
@@ -446,7 +446,7 @@ def to_server_error(problem: BaseException) -> ServerUnavailable:
     return ServerUnavailable(one_line(f"{problem or type(problem).__name__}")[:500])
 
 
-_EXIT_TIMEOUT_SECONDS = 0.5
+_EXIT_CODE_TIMEOUT_SECONDS = 0.5
 
 
 class ConnectionAttempt:
@@ -456,28 +456,28 @@ class ConnectionAttempt:
     def __init__(self, config: ServerConfig, ground: ServerContext, log: ServerLog) -> None:
         """`config` has its values filled in."""
         self._config = config
-        self._ground = ground
+        self._context = ground
         self._log = log
         self._process: ServerProcess | None = None
-        self.link: ServerConnection | None = None
-        self._box: Box | None = None
+        self.connection: ServerConnection | None = None
+        self._sandbox: Box | None = None
         self._reported_hidden: set[str] = set()
 
-    def compared_policy(self, now: Box) -> Box:
+    def policy_to_compare(self, now: Box) -> Box:
         """Returns the present sandbox policy, with the files that only a sandbox made now would hold."""
-        return with_shared_files(now, self._box)
+        return with_shared_files(now, self._sandbox)
 
     def newly_hidden_paths(self, now: Box) -> tuple[str, ...]:
         """Returns the paths that a sandbox made now would hide and this contact's sandbox does not."""
-        if self._box is None:
+        if self._sandbox is None:
             return ()
-        new = tuple(path for path in newly_hidden(now, self._box) if path not in self._reported_hidden)
+        new = tuple(path for path in newly_hidden(now, self._sandbox) if path not in self._reported_hidden)
         self._reported_hidden.update(new)
         return new
 
     @property
     def is_open(self) -> bool:
-        return self.link is not None and self.link.is_open
+        return self.connection is not None and self.connection.is_open
 
     @property
     def pid(self) -> int | None:
@@ -492,11 +492,11 @@ class ConnectionAttempt:
         greeting = known.greeting if known is not None else None
         seconds = self._config.start_timeout
         try:
-            link = self.link = await self._make_client(listeners, greeting)
+            link = self.connection = await self._make_connection(listeners, greeting)
             async with asyncio.timeout(seconds):
-                met = await link.open()
+                met = await link.open_connection()
                 if known is None or met != greeting:
-                    known = await fetch_manifest(link, met)
+                    known = await fetch_server_manifest(link, met)
         except TimeoutError:
             await self.close_connection()
             raise ServerUnavailable(
@@ -514,34 +514,34 @@ class ConnectionAttempt:
             raise
         return link, known
 
-    async def _make_client(
+    async def _make_connection(
         self, listeners: ServerCallbacks, known: ServerIntroduction | None
     ) -> ServerConnection:
         if self._config.url is not None:
-            if self._ground.remote_transport is None:
+            if self._context.remote_transport is None:
                 raise ServerUnavailable("remote servers cannot be reached from this session")
             # On a thread: the transport's imports would hold up key presses.
-            transport = await asyncio.to_thread(self._ground.remote_transport, self._config, self._log)
+            transport = await asyncio.to_thread(self._context.remote_transport, self._config, self._log)
             return ServerConnection(transport, listeners, known=known)
         self._process = await self._start_process()
         pipes = StdioTransport(self._process)
         return ServerConnection(pipes, listeners, known=known, ended=pipes.ended)
 
     async def _start_process(self) -> ServerProcess:
-        config, folder = self._config, self._ground.folder()
+        config, folder = self._config, self._context.working_folder()
         assert config.command is not None
         where = folder / config.cwd if config.cwd else folder
         try:
-            self._box = await self._ground.sandbox_for(config)
-            if self._box is not None:
-                await self._ground.watch_sandbox(config, self._box)
+            self._sandbox = await self._context.sandbox_for(config)
+            if self._sandbox is not None:
+                await self._context.watch_sandbox(config, self._sandbox)
             command = CommandLine(
                 argv=(config.command, *config.args),
                 cwd=str(where),
-                environment={**self._ground.environment(), **config.env},
-                box=self._box,
+                environment={**self._context.environment(), **config.env},
+                box=self._sandbox,
             )
-            return await ServerProcess.start(self._ground.processes(), command, self._log)
+            return await ServerProcess.start_process(self._context.processes(), command, self._log)
         except ToolError as problem:
             raise ServerUnavailable(str(problem)) from None
         except SandboxFailed as problem:
@@ -555,9 +555,9 @@ class ConnectionAttempt:
         process = self._process
         if process is None:
             return said
-        if process.fault:
-            return process.fault
-        code = await process.wait_for_exit_code(_EXIT_TIMEOUT_SECONDS)
+        if process.output_fault:
+            return process.output_fault
+        code = await process.wait_for_exit_code(_EXIT_CODE_TIMEOUT_SECONDS)
         if code is None:
             return said
         how = (
@@ -571,22 +571,24 @@ class ConnectionAttempt:
         return f' ("{self._log.last_line}")' if self._log.last_line else ""
 
     async def close_connection(self) -> None:
-        closing = [asyncio.ensure_future(self.link.close())] if self.link is not None else []
+        closing = (
+            [asyncio.ensure_future(self.connection.close_connection())] if self.connection is not None else []
+        )
         if self._process is not None:
-            closing.append(asyncio.ensure_future(self._process.end()))
+            closing.append(asyncio.ensure_future(self._process.end_process()))
         if closing:
-            await asyncio.wait(closing, timeout=SERVER_STOP_TIMEOUT)
+            await asyncio.wait(closing, timeout=SERVER_STOP_TIMEOUT_SECONDS)
 
 
-async def fetch_manifest(link: ServerConnection, greeting: ServerIntroduction) -> ServerManifest:
+async def fetch_server_manifest(link: ServerConnection, greeting: ServerIntroduction) -> ServerManifest:
     """Lists all that the server offers. Raises `ServerUnavailable` and `CallRefused`."""
     listed: dict[str, list[Any]] = {}
     for kind in ("tools", "prompts", "resources"):
         if kind in greeting.capabilities:
-            listed[kind] = await link.list_all(kind)
+            listed[kind] = await link.list_all_items(kind)
     if "resources" in greeting.capabilities:
         try:
-            listed["templates"] = await link.list_all("templates")
+            listed["templates"] = await link.list_all_items("templates")
         except CallRefused:
             pass  # Older servers have resources without templates.
     return build_manifest(greeting, listed)

@@ -12,14 +12,14 @@ import msgspec
 
 from app.mcp.config_entries import ServerConfig
 from app.mcp.server_manifest import ManifestStore
-from tools.text import render_plain_output, without_invisible
+from tools.text import remove_invisible_chars, render_plain_output
 
 if TYPE_CHECKING:
     from app.mcp.stdio_process import Transport
     from tools.box.policy import Box
     from tools.running.local_processes import LocalProcesses
 
-LOG_TAIL_BYTES = 20 * 1024
+MAX_LOG_TAIL_BYTES = 20 * 1024
 MAX_LOG_FILE_BYTES = 1_000_000
 """At this size the file is renamed to `NAME.log.1`, replacing the older one."""
 _MAX_LOG_LINE_BYTES = 4_000
@@ -31,27 +31,27 @@ class ServerLog:
     def __init__(self, path: Path | None = None, mask: Callable[[str], str] = str) -> None:
         """With `path` None, no file is written. `mask` hides secrets in a text."""
         self.path = path
-        self._mask = mask
-        self._lines: deque[str] = deque()
-        self._size = 0
-        self._rest = b""
+        self._mask_secrets = mask
+        self._last_lines: deque[str] = deque()
+        self._tail_bytes = 0
+        self._incomplete_line = b""
 
     @property
-    def file(self) -> Path | None:
+    def existing_file(self) -> Path | None:
         """The file with the complete log; None while the log is empty."""
         return self.path if self.path is not None and self.path.is_file() else None
 
     def add_bytes(self, data: bytes) -> None:
         """Adds bytes of the server's standard error as they arrive."""
-        *lines, rest = (self._rest + data).split(b"\n")
+        *lines, rest = (self._incomplete_line + data).split(b"\n")
         if len(rest) > _MAX_LOG_LINE_BYTES:
             lines, rest = [*lines, rest], b""
-        self._rest = rest
+        self._incomplete_line = rest
         self._write_lines(line.decode("utf-8", "replace") for line in lines)
 
     def flush_last_line(self) -> None:
         """Adds the last line even without a line feed."""
-        rest, self._rest = self._rest, b""
+        rest, self._incomplete_line = self._incomplete_line, b""
         if rest:
             self.write_note(rest.decode("utf-8", "replace"))
 
@@ -64,25 +64,25 @@ class ServerLog:
             line
             for text in texts
             if (
-                line := self._mask(without_invisible(render_plain_output(text)).rstrip())[
+                line := self._mask_secrets(remove_invisible_chars(render_plain_output(text)).rstrip())[
                     :_MAX_LOG_LINE_BYTES
                 ]
             ).strip()
         ]
         for line in lines:
-            self._lines.append(line)
-            self._size += len(line)
-            while self._size > LOG_TAIL_BYTES and len(self._lines) > 1:
-                self._size -= len(self._lines.popleft())
+            self._last_lines.append(line)
+            self._tail_bytes += len(line)
+            while self._tail_bytes > MAX_LOG_TAIL_BYTES and len(self._last_lines) > 1:
+                self._tail_bytes -= len(self._last_lines.popleft())
         if lines:
             self._write_to_file("\n".join(lines))
 
     def last_lines(self, most: int = 20) -> tuple[str, ...]:
-        return tuple(self._lines)[-most:]
+        return tuple(self._last_lines)[-most:]
 
     @property
     def last_line(self) -> str:
-        return self._lines[-1].strip()[:300] if self._lines else ""
+        return self._last_lines[-1].strip()[:300] if self._last_lines else ""
 
     def _write_to_file(self, line: str) -> None:
         if self.path is None:
@@ -98,7 +98,7 @@ class ServerLog:
             pass  # An unwritable log is no reason to stop; the last lines are in memory.
 
 
-SERVER_STOP_TIMEOUT = 1.0
+SERVER_STOP_TIMEOUT_SECONDS = 1.0
 """The time limit for ending one server."""
 
 
@@ -106,10 +106,10 @@ async def _no_sandbox(config: ServerConfig) -> "Box | None":
     return None
 
 
-async def _no_watch(config: ServerConfig, box: "Box") -> None: ...
+async def _watch_nothing(config: ServerConfig, box: "Box") -> None: ...
 
 
-async def _unresolved_config(config: ServerConfig) -> ServerConfig:
+async def _keep_config(config: ServerConfig) -> ServerConfig:
     return config
 
 
@@ -117,21 +117,21 @@ class ServerContext(msgspec.Struct, frozen=True, kw_only=True):
     """What the servers of a session share: processes, folder, variables, sandbox, manifests, logs."""
 
     processes: "Callable[[], LocalProcesses]"
-    folder: Callable[[], Path]
+    working_folder: Callable[[], Path]
     """The session's working folder."""
     added_folders: Callable[[], tuple[Path, ...]] = tuple
     """The folders that the session works in besides that."""
     environment: Callable[[], Mapping[str, str]]
     """The variables of bayou that servers may see."""
-    resolve_config: Callable[[ServerConfig], Awaitable[ServerConfig]] = _unresolved_config
+    resolve_config: Callable[[ServerConfig], Awaitable[ServerConfig]] = _keep_config
     """Fills in the variables and commands in a server's values. Raises `UserError`."""
     remote_transport: "Callable[[ServerConfig, ServerLog], Callable[[], Transport]] | None" = None
     """Makes the transport of a server on the network."""
     sandbox_for: "Callable[[ServerConfig], Awaitable[Box | None]]" = _no_sandbox
-    watch_sandbox: "Callable[[ServerConfig, Box], Awaitable[None]]" = _no_watch
+    watch_sandbox: "Callable[[ServerConfig, Box], Awaitable[None]]" = _watch_nothing
     """Called before a server starts in a sandbox, to compare the places that the sandbox cannot protect."""
-    elicit: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]] | None = None
+    ask_elicitation: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]] | None = None
     manifests: ManifestStore = msgspec.field(default_factory=lambda: ManifestStore(None))
     log_folder: Path | None = None
-    mask: Callable[[str], str] = str
+    mask_secrets: Callable[[str], str] = str
     now: Callable[[], float] = time.monotonic

@@ -27,11 +27,11 @@ class CallTimedOut(UserError):
     """The server did not answer in time, and sent no progress."""
 
 
-class SessionEnded(ConnectionLost):
+class ServerSessionEnded(ConnectionLost):
     """The server does not know the session any more, so the request was not carried out."""
 
 
-def validation_reason(problem: BaseException) -> str:
+def describe_validation_error(problem: BaseException) -> str:
     """Describes the fault in a server's message that pydantic refused, and its place."""
     first = problem.errors()[0]  # pyright: ignore[reportAttributeAccessIssue]  (pydantic's, whose type comes late)
     place = ".".join(map(str, first["loc"]))

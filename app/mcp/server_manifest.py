@@ -13,13 +13,13 @@ from typing import Any, Final
 import msgspec
 
 from app.version import VERSION
-from tools.text import escape_controls, one_line, without_invisible
+from tools.text import escape_controls, one_line, remove_invisible_chars
 
 CLIENT_CAPABILITIES: Final = "elicitation.form elicitation.url roots.listChanged"
 """The capabilities that bayou declares, on which the server's offers depend."""
-_NAME_CHARS, _DESCRIPTION_CHARS, _MAX_INSTRUCTION_CHARS, _URI_CHARS = 200, 8_000, 8_000, 2_000
-_SCHEMA_ANNOTATIONS = frozenset({"$schema", "$id", "title"})
-_SCHEMA_DEPTH, _SCHEMA_BYTES = 40, 200_000
+_MAX_NAME_CHARS, _MAX_DESCRIPTION_CHARS, _MAX_INSTRUCTION_CHARS, _MAX_URI_CHARS = 200, 8_000, 8_000, 2_000
+_IGNORED_SCHEMA_KEYWORDS = frozenset({"$schema", "$id", "title"})
+_MAX_SCHEMA_DEPTH, _MAX_SCHEMA_BYTES = 40, 200_000
 
 
 class ServerIntroduction(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -49,16 +49,16 @@ class DescribedTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     def shown_name(self) -> str:
         """The tool's name without characters that control a terminal or are invisible. Calls to the server use the
         name as it is."""
-        return one_line(sanitize_text(self.name, _NAME_CHARS))
+        return one_line(sanitize_text(self.name, _MAX_NAME_CHARS))
 
     @property
-    def first_line(self) -> str:
+    def description_first_line(self) -> str:
         return self.description.strip().split("\n", 1)[0].strip()
 
     @property
     def declared_schema(self) -> dict[str, Any]:
         """Returns the schema without keywords that mean nothing to a model and that some providers refuse."""
-        return {key: value for key, value in self.schema.items() if key not in _SCHEMA_ANNOTATIONS}
+        return {key: value for key, value in self.schema.items() if key not in _IGNORED_SCHEMA_KEYWORDS}
 
     @property
     def token_estimate(self) -> int:
@@ -68,7 +68,7 @@ class DescribedTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
         ) // 4
 
     @property
-    def digest(self) -> str:
+    def declaration_hash(self) -> str:
         """A hash of everything that the model sees of the tool."""
         said = msgspec.json.encode((self.name, self.description, self.schema), order="sorted")
         return hashlib.sha256(said).hexdigest()[:16]
@@ -114,7 +114,7 @@ class ServerManifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     def instructions(self) -> str:
         return self.greeting.instructions
 
-    def tool(self, name: str) -> DescribedTool | None:
+    def find_tool(self, name: str) -> DescribedTool | None:
         return next((tool for tool in self.tools if tool.name == name), None)
 
 
@@ -124,7 +124,7 @@ class ManifestStore:
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
-    def load(self, key: str) -> ServerManifest | None:
+    def load_manifest(self, key: str) -> ServerManifest | None:
         if self._folder is None:
             return None
         try:
@@ -145,7 +145,7 @@ class ManifestStore:
             pass  # The next session asks the server again.
 
 
-def manifest_key(way: Mapping[str, Any]) -> str:
+def manifest_file_key(way: Mapping[str, Any]) -> str:
     """Returns the file key for `way`, the description of how the server is reached."""
     said = msgspec.json.encode((way, CLIENT_CAPABILITIES, VERSION), order="deterministic")
     return hashlib.sha256(said).hexdigest()[:32]
@@ -158,8 +158,8 @@ def build_manifest(greeting: ServerIntroduction, listed: Mapping[str, list[Any]]
         greeting=msgspec.structs.replace(
             greeting, instructions=sanitize_text(greeting.instructions, _MAX_INSTRUCTION_CHARS)
         ),
-        tools=tuple(_without_duplicates([_parse_tool(raw) for raw in listed.get("tools", ())])),
-        prompts=tuple(_without_duplicates([_parse_prompt(raw) for raw in listed.get("prompts", ())])),
+        tools=tuple(_remove_duplicates([_parse_tool(raw) for raw in listed.get("tools", ())])),
+        prompts=tuple(_remove_duplicates([_parse_prompt(raw) for raw in listed.get("prompts", ())])),
         resources=tuple(_parse_resource(raw, "uri") for raw in listed.get("resources", ())),
         templates=tuple(_parse_resource(raw, "uriTemplate") for raw in listed.get("templates", ())),
     )
@@ -169,21 +169,21 @@ def sanitize_text(text: Any, most: int) -> str:
     """Removes characters that control a terminal, are invisible, or change the direction of writing."""
     if not isinstance(text, str):
         return ""
-    text = escape_controls(without_invisible(text.replace("\r\n", "\n"))).strip()
+    text = escape_controls(remove_invisible_chars(text.replace("\r\n", "\n"))).strip()
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _without_duplicates(found: list[Any]) -> list[Any]:
+def _remove_duplicates(found: list[Any]) -> list[Any]:
     return list({one.name: one for one in reversed(found) if one.name}.values())[::-1]
 
 
 def _parse_tool(raw: Mapping[str, Any]) -> DescribedTool:
     hints = raw.get("annotations") or {}
     return DescribedTool(
-        name=str(raw.get("name") or "")[:_NAME_CHARS],
-        title=one_line(sanitize_text(raw.get("title") or hints.get("title"), _NAME_CHARS)),
-        description=sanitize_text(raw.get("description"), _DESCRIPTION_CHARS),
-        schema=valid_schema(raw.get("inputSchema")),
+        name=str(raw.get("name") or "")[:_MAX_NAME_CHARS],
+        title=one_line(sanitize_text(raw.get("title") or hints.get("title"), _MAX_NAME_CHARS)),
+        description=sanitize_text(raw.get("description"), _MAX_DESCRIPTION_CHARS),
+        schema=reduce_to_valid_schema(raw.get("inputSchema")),
         says_read_only=hints.get("readOnlyHint") is True,
         says_destructive=hints.get("destructiveHint") is True,
     )
@@ -191,13 +191,13 @@ def _parse_tool(raw: Mapping[str, Any]) -> DescribedTool:
 
 def _parse_prompt(raw: Mapping[str, Any]) -> DescribedPrompt:
     return DescribedPrompt(
-        name=str(raw.get("name") or "")[:_NAME_CHARS],
-        title=one_line(sanitize_text(raw.get("title"), _NAME_CHARS)),
-        description=sanitize_text(raw.get("description"), _DESCRIPTION_CHARS),
+        name=str(raw.get("name") or "")[:_MAX_NAME_CHARS],
+        title=one_line(sanitize_text(raw.get("title"), _MAX_NAME_CHARS)),
+        description=sanitize_text(raw.get("description"), _MAX_DESCRIPTION_CHARS),
         arguments=tuple(
             PromptArgument(
                 name=str(one.get("name") or ""),
-                description=sanitize_text(one.get("description"), _DESCRIPTION_CHARS),
+                description=sanitize_text(one.get("description"), _MAX_DESCRIPTION_CHARS),
                 required=one.get("required") is True,
             )
             for one in raw.get("arguments") or ()
@@ -207,52 +207,52 @@ def _parse_prompt(raw: Mapping[str, Any]) -> DescribedPrompt:
 
 def _parse_resource(raw: Mapping[str, Any], field: str) -> DescribedResource:
     return DescribedResource(
-        uri=one_line(str(raw.get(field) or ""))[:_URI_CHARS],
-        name=one_line(sanitize_text(raw.get("title") or raw.get("name"), _NAME_CHARS)),
-        description=sanitize_text(raw.get("description"), _DESCRIPTION_CHARS),
+        uri=one_line(str(raw.get(field) or ""))[:_MAX_URI_CHARS],
+        name=one_line(sanitize_text(raw.get("title") or raw.get("name"), _MAX_NAME_CHARS)),
+        description=sanitize_text(raw.get("description"), _MAX_DESCRIPTION_CHARS),
         mime_type=one_line(sanitize_text(raw.get("mimeType"), 100)),
     )
 
 
-def valid_schema(raw: Any) -> dict[str, Any]:
+def reduce_to_valid_schema(raw: Any) -> dict[str, Any]:
     """Returns an object schema whose keywords all have valid shapes; invalid keywords are left out."""
-    if not isinstance(raw, dict) or len(msgspec.json.encode(raw)) > _SCHEMA_BYTES:
+    if not isinstance(raw, dict) or len(msgspec.json.encode(raw)) > _MAX_SCHEMA_BYTES:
         raw = {}
-    found = _valid_schema_node(raw, 0)
+    found = _reduce_schema_node(raw, 0)
     return {**found, "type": "object", "properties": found.get("properties", {})}
 
 
-def _valid_schema_node(node: Mapping[str, Any], depth: int) -> dict[str, Any]:
+def _reduce_schema_node(node: Mapping[str, Any], depth: int) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for key, value in node.items():
         if key in ("properties", "$defs", "definitions", "patternProperties"):
-            fits = isinstance(value, dict) and depth < _SCHEMA_DEPTH
+            fits = isinstance(value, dict) and depth < _MAX_SCHEMA_DEPTH
             value = (
-                {k: _valid_schema_node(v, depth + 1) for k, v in value.items() if isinstance(v, dict)}
+                {k: _reduce_schema_node(v, depth + 1) for k, v in value.items() if isinstance(v, dict)}
                 if fits
                 else None
             )
         elif key in ("anyOf", "oneOf", "allOf"):
-            fits = isinstance(value, list) and depth < _SCHEMA_DEPTH
+            fits = isinstance(value, list) and depth < _MAX_SCHEMA_DEPTH
             value = (
-                [_valid_schema_node(one, depth + 1) for one in value if isinstance(one, dict)]
+                [_reduce_schema_node(one, depth + 1) for one in value if isinstance(one, dict)]
                 if fits
                 else None
             )
         elif key == "items":
-            fits = isinstance(value, dict) and depth < _SCHEMA_DEPTH
-            value = _valid_schema_node(value, depth + 1) if fits else None
+            fits = isinstance(value, dict) and depth < _MAX_SCHEMA_DEPTH
+            value = _reduce_schema_node(value, depth + 1) if fits else None
         elif key == "additionalProperties":
             fits = isinstance(value, dict | bool)
-            value = _valid_schema_node(value, depth + 1) if isinstance(value, dict) else value
+            value = _reduce_schema_node(value, depth + 1) if isinstance(value, dict) else value
         else:
-            fits, value = _is_plain_keyword(key, value)
+            fits, value = _check_plain_keyword(key, value)
         if fits:
             out[key] = value
     return out
 
 
-def _is_plain_keyword(key: str, value: Any) -> tuple[bool, Any]:
+def _check_plain_keyword(key: str, value: Any) -> tuple[bool, Any]:
     """Checks a keyword that contains no schemas; returns whether it is valid, and its value."""
     if key == "required":
         return isinstance(value, list), [one for one in value if isinstance(one, str)] if isinstance(
@@ -267,5 +267,5 @@ def _is_plain_keyword(key: str, value: Any) -> tuple[bool, Any]:
     if key in ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"):
         return isinstance(value, int | float) and not isinstance(value, bool), value
     if key in ("title", "description", "format", "pattern", "$ref", "$schema", "$id"):
-        return isinstance(value, str), sanitize_text(value, _DESCRIPTION_CHARS)
+        return isinstance(value, str), sanitize_text(value, _MAX_DESCRIPTION_CHARS)
     return key != "$comment", value

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from app.mcp.config_entries import Exposure, ServerConfig, display_address
-from app.mcp.managed_server import ManagedServer, connection_description
-from app.mcp.server_context import SERVER_STOP_TIMEOUT, ServerContext
+from app.mcp.config_entries import Exposure, ServerConfig, server_display_address
+from app.mcp.managed_server import ManagedServer, describe_connection
+from app.mcp.server_context import SERVER_STOP_TIMEOUT_SECONDS, ServerContext
 from app.mcp.server_errors import ServerUnavailable
 from app.mcp.server_manifest import DescribedTool, ServerManifest
 from app.values.mcp_servers import AutoExposure, ExposureDecision, PromptView, ServerView, ToolReach, ToolView
@@ -27,7 +27,7 @@ MAX_AUTO_DIRECT_TOOLS = 40
 """The most tools that `auto` declares: some providers accept only 128 in all."""
 
 
-MAX_KEPT_DIRECT_TOOLS = 100
+MAX_RETAINED_DIRECT_TOOLS = 100
 """The most tools that stay declared from an earlier decision, when servers have added tools since."""
 
 
@@ -35,45 +35,45 @@ class ExposureSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings for the exposure of tools."""
 
     exposure: Exposure = "auto"
-    direct_tokens: int = 3_000
+    max_direct_tokens: int = 3_000
 
 
-def configured_exposure(config: ServerConfig, wishes: ExposureSettings) -> Exposure:
+def exposure_of_server(config: ServerConfig, wishes: ExposureSettings) -> Exposure:
     return config.exposure or wishes.exposure
 
 
-def auto_exposure(
+def decide_auto_exposure(
     servers: Iterable[tuple[ServerConfig, ServerManifest | None]], wishes: ExposureSettings
 ) -> AutoExposure:
     """Decides whether the exposure `auto` declares tools directly or leaves them to the search. A server not
     contacted yet may have any number of tools, so it counts as too many."""
     found: list[DescribedTool] = []
     for config, manifest in servers:
-        if configured_exposure(config, wishes) != "auto":
+        if exposure_of_server(config, wishes) != "auto":
             continue
         if manifest is None:
             return "search"
-        found += _auto_direct_tools(config, manifest)
+        found += _tools_with_auto_exposure(config, manifest)
     is_little = (
-        sum(tool.token_estimate for tool in found) <= wishes.direct_tokens
+        sum(tool.token_estimate for tool in found) <= wishes.max_direct_tokens
         and len(found) <= MAX_AUTO_DIRECT_TOOLS
     )
     return "direct" if is_little else "search"
 
 
-def still_fits_limit(
+def is_direct_still_allowed(
     servers: Iterable[tuple[ServerConfig, ServerManifest | None]], wishes: ExposureSettings
 ) -> bool:
     """Whether an earlier decision to declare tools directly still holds, given their present number."""
     counts = [
-        len(_auto_direct_tools(config, manifest))
+        len(_tools_with_auto_exposure(config, manifest))
         for config, manifest in servers
-        if manifest is not None and configured_exposure(config, wishes) == "auto"
+        if manifest is not None and exposure_of_server(config, wishes) == "auto"
     ]
-    return sum(counts) <= MAX_KEPT_DIRECT_TOOLS
+    return sum(counts) <= MAX_RETAINED_DIRECT_TOOLS
 
 
-def _auto_direct_tools(config: ServerConfig, manifest: ServerManifest) -> list[DescribedTool]:
+def _tools_with_auto_exposure(config: ServerConfig, manifest: ServerManifest) -> list[DescribedTool]:
     return [tool for tool in manifest.tools if config.exposure_of(tool.name) in (None, "auto")]
 
 
@@ -86,7 +86,7 @@ def tool_exposure(tool: DescribedTool, config: ServerConfig, server: ToolReach, 
     return auto if said == "auto" else said
 
 
-MAX_PARALLEL_CONTACTS = 4
+MAX_PARALLEL_FIRST_CONTACTS = 4
 """How many new servers are contacted at the same time."""
 
 
@@ -112,17 +112,17 @@ class ServerRegistry:
         wishes: Callable[[], ExposureSettings] = ExposureSettings,
         changed: Callable[[], None] = lambda: None,
     ) -> None:
-        self._ground = ground
+        self._context = ground
         self._exposure_settings = wishes
-        self._tell = changed
+        self._on_changed = changed
         self._managed_servers: dict[str, ManagedServer] = {}
-        self._auto_reach: AutoExposure | None = None
+        self._auto_exposure: AutoExposure | None = None
         """The meaning of `auto`, once it is decided."""
-        self._tool_reaches: dict[str, ToolReach] = {}
-        self._entries: dict[str, OfferedTool] | None = None
-        self._contacts: dict[str, asyncio.Task[None]] = {}
-        self._turns = asyncio.Semaphore(MAX_PARALLEL_CONTACTS)
-        self._closing_servers: set[asyncio.Task[None]] = set()
+        self._decided_reach_by_server: dict[str, ToolReach] = {}
+        self._tools_by_full_name: dict[str, OfferedTool] | None = None
+        self._first_contact_tasks: dict[str, asyncio.Task[None]] = {}
+        self._contact_slots = asyncio.Semaphore(MAX_PARALLEL_FIRST_CONTACTS)
+        self._closing_tasks: set[asyncio.Task[None]] = set()
 
     # Configured servers
 
@@ -135,16 +135,16 @@ class ServerRegistry:
             if (
                 life is not None
                 and life.is_trusted
-                and connection_description(config) == connection_description(life.config)
+                and describe_connection(config) == describe_connection(life.config)
             ):
                 life.config = config
                 self._managed_servers[name] = before.pop(name)
             else:
-                self._managed_servers[name] = ManagedServer(config, self._ground, self._publish_change)
+                self._managed_servers[name] = ManagedServer(config, self._context, self._publish_change)
         for config in untrusted:
             if config.name not in self._managed_servers:
                 self._managed_servers[config.name] = ManagedServer(
-                    config, self._ground, self._publish_change, is_trusted=False
+                    config, self._context, self._publish_change, is_trusted=False
                 )
         leaving = list(before.values())
         for life in self._managed_servers.values():
@@ -153,13 +153,13 @@ class ServerRegistry:
         for life in leaving:
             if life.pid is not None or life.state in ("ready", "starting"):
                 stopped = (
-                    life.restart()
+                    life.reset_connection()
                     if self._managed_servers.get(life.config.name) is life
                     else life.disconnect()
                 )
                 task = asyncio.ensure_future(stopped)
-                self._closing_servers.add(task)
-                task.add_done_callback(self._closing_servers.discard)
+                self._closing_tasks.add(task)
+                task.add_done_callback(self._closing_tasks.discard)
         self._publish_change()
 
     @property
@@ -170,7 +170,7 @@ class ServerRegistry:
     def usable_servers(self) -> tuple[ManagedServer, ...]:
         return tuple(life for life in self.servers if life.is_usable)
 
-    def server(self, name: str) -> ManagedServer:
+    def require_server(self, name: str) -> ManagedServer:
         """Returns a server by name. Raises `UserError`."""
         found = self._managed_servers.get(name)
         if found is None:
@@ -185,57 +185,58 @@ class ServerRegistry:
         """Decides the exposure of all servers and keeps it for present and later tools. `kept` is an earlier
         decision of this session."""
         if kept is not None and (
-            kept.auto == "search" or still_fits_limit(self._described_servers(), self._exposure_settings())
+            kept.auto == "search"
+            or is_direct_still_allowed(self._described_servers(), self._exposure_settings())
         ):
             names = {life.config.name for life in self.usable_servers} & set(kept.servers)
         else:
             kept, names = None, {life.config.name for life in self.usable_servers}
-        auto = self._auto_reach = kept.auto if kept is not None else self._current_auto_exposure()
-        self._tool_reaches = {
+        auto = self._auto_exposure = kept.auto if kept is not None else self._current_auto_exposure()
+        self._decided_reach_by_server = {
             name: self._configured_reach(self._managed_servers[name], auto) for name in names
         }
-        self._entries = None
+        self._tools_by_full_name = None
         return kept or ExposureDecision(auto=auto, servers=tuple(sorted(names)))
 
     @property
-    def is_decided(self) -> bool:
-        return self._auto_reach is not None
+    def has_exposure_decision(self) -> bool:
+        return self._auto_exposure is not None
 
-    def reset_decision(self) -> None:
+    def reset_exposure_decision(self) -> None:
         """Drops the decision, after the user changed a setting or opened another session."""
-        self._auto_reach, self._entries, self._tool_reaches = None, None, {}
+        self._auto_exposure, self._tools_by_full_name, self._decided_reach_by_server = None, None, {}
         self._publish_change()
 
     def _current_auto_exposure(self) -> AutoExposure:
-        return auto_exposure(self._described_servers(), self._exposure_settings())
+        return decide_auto_exposure(self._described_servers(), self._exposure_settings())
 
     def _described_servers(self) -> list[tuple[ServerConfig, ServerManifest | None]]:
         return [(life.config, life.manifest) for life in self.usable_servers]
 
     def _configured_reach(self, life: ManagedServer, auto: ToolReach) -> ToolReach:
-        wished = configured_exposure(life.config, self._exposure_settings())
+        wished = exposure_of_server(life.config, self._exposure_settings())
         return auto if wished == "auto" else wished
 
-    def exposure_of(self, life: ManagedServer) -> ToolReach:
+    def reach_of_server(self, life: ManagedServer) -> ToolReach:
         """Returns the exposure of a server. Servers that come after the decision are found by search, unless
         configured otherwise."""
-        auto: ToolReach = self._auto_reach or self._current_auto_exposure()
-        late: ToolReach = "search" if self._auto_reach is not None and auto == "direct" else auto
-        return self._tool_reaches.get(life.config.name) or self._configured_reach(life, late)
+        auto: ToolReach = self._auto_exposure or self._current_auto_exposure()
+        late: ToolReach = "search" if self._auto_exposure is not None and auto == "direct" else auto
+        return self._decided_reach_by_server.get(life.config.name) or self._configured_reach(life, late)
 
     def all_tools(self) -> Mapping[str, OfferedTool]:
         """Returns all tools by full name, including hidden ones."""
-        if self._entries is None:
-            self._entries = {
+        if self._tools_by_full_name is None:
+            self._tools_by_full_name = {
                 entry.full_name: entry for life in self.usable_servers for entry in self._tools_of(life)
             }
-        return self._entries
+        return self._tools_by_full_name
 
     def _tools_of(self, life: ManagedServer) -> list[OfferedTool]:
         if life.manifest is None:
             return []
-        names = full_names(life.config.name, (tool.name for tool in life.manifest.tools))
-        server, auto = self.exposure_of(life), self._auto_reach or self._current_auto_exposure()
+        names = full_tool_names(life.config.name, (tool.name for tool in life.manifest.tools))
+        server, auto = self.reach_of_server(life), self._auto_exposure or self._current_auto_exposure()
         return [
             OfferedTool(
                 managed_server=life,
@@ -262,11 +263,11 @@ class ServerRegistry:
         """Contacts servers that were never contacted, in the background. Runs once."""
         for life in self.usable_servers:
             name = life.config.name
-            if life.state == "new" and name not in self._contacts:
-                self._contacts[name] = asyncio.ensure_future(self._contact_server(life))
+            if life.state == "new" and name not in self._first_contact_tasks:
+                self._first_contact_tasks[name] = asyncio.ensure_future(self._contact_server(life))
 
     async def _contact_server(self, life: ManagedServer) -> None:
-        async with self._turns:
+        async with self._contact_slots:
             try:
                 await life.connect_if_needed()
             except ServerUnavailable:
@@ -278,7 +279,7 @@ class ServerRegistry:
         """Waits until servers in their first contact have answered, or time is up."""
         waiting = [
             task
-            for name, task in self._contacts.items()
+            for name, task in self._first_contact_tasks.items()
             if not task.done() and (life := self._managed_servers.get(name)) is not None and only(life)
         ]
         if waiting:
@@ -286,21 +287,21 @@ class ServerRegistry:
 
     async def test_server(self, name: str) -> ServerView:
         """Opens a new connection and lists everything again. Raises `UserError` with a text for the user."""
-        life = self.server(name)
+        life = self.require_server(name)
         if not life.config.enabled:
             raise UserError(f'Server "{name}" is disabled. Run /mcp enable {name} first.')
-        await life.restart()
+        await life.reset_connection()
         life.manifest = None
         await life.connect_if_needed()
         return self.server_view(life)
 
-    async def end(self) -> None:
-        for task in self._contacts.values():
+    async def end_servers(self) -> None:
+        for task in self._first_contact_tasks.values():
             task.cancel()
         ending = [asyncio.ensure_future(life.disconnect()) for life in self._managed_servers.values()]
-        ending += self._closing_servers
+        ending += self._closing_tasks
         if ending:
-            await asyncio.wait(ending, timeout=2 * SERVER_STOP_TIMEOUT)
+            await asyncio.wait(ending, timeout=2 * SERVER_STOP_TIMEOUT_SECONDS)
 
     # Views
 
@@ -323,11 +324,11 @@ class ServerRegistry:
         return ServerView(
             name=config.name,
             state=life.state,
-            reason=self._ground.mask(unavailable_reason(life)),
-            exposure=configured_exposure(config, self._exposure_settings()),
-            reach=self.exposure_of(life),
+            reason=self._context.mask_secrets(server_unavailable_reason(life)),
+            exposure=exposure_of_server(config, self._exposure_settings()),
+            reach=self.reach_of_server(life),
             origin=str(config.file) if config.file else config.origin,
-            address=self._ground.mask(display_address(config)),
+            address=self._context.mask_secrets(server_display_address(config)),
             description=server_summary(life),
             era=manifest.greeting.era if manifest else "",
             version=manifest.greeting.version if manifest else "",
@@ -336,7 +337,7 @@ class ServerRegistry:
             resource_count=len(manifest.resources) + len(manifest.templates) if manifest else 0,
             tokens=sum(tool.tokens for tool in tools if tool.reach == "direct"),
             stderr=life.log.last_lines(),
-            log=str(life.log.file or ""),
+            log=str(life.log.existing_file or ""),
             process=life.pid,
         )
 
@@ -356,8 +357,8 @@ class ServerRegistry:
         )
 
     def _publish_change(self) -> None:
-        self._entries = None
-        self._tell()
+        self._tools_by_full_name = None
+        self._on_changed()
 
 
 def server_summary(life: ManagedServer) -> str:
@@ -368,39 +369,42 @@ def server_summary(life: ManagedServer) -> str:
     return said.strip()[:160]
 
 
-def unavailable_reason(life: ManagedServer) -> str:
+def server_unavailable_reason(life: ManagedServer) -> str:
     if life.config.problem:
         return life.config.problem
     if life.state == "untrusted":
         return "the project is not trusted: /trust"
-    if life.state == "failed" and life.wait_seconds > 0:
-        return f"{life.reason}; next attempt in {round(life.wait_seconds)} s"
-    return life.reason
+    if life.state == "failed" and life.seconds_until_retry > 0:
+        return f"{life.failure_reason}; next attempt in {round(life.seconds_until_retry)} s"
+    return life.failure_reason
 
 
 TOOL_NAME_PREFIX = "mcp__"
 MAX_TOOL_NAME_CHARS = 64
-_INVALID_NAME_CHARS = late(r"[^A-Za-z0-9_-]")
-_HASH_CHARS = 6
+_INVALID_TOOL_NAME_CHARS_PATTERN = late(r"[^A-Za-z0-9_-]")
+_NAME_HASH_CHARS = 6
 
 
-def server_prefix(server: str) -> str:
-    return f"{TOOL_NAME_PREFIX}{_INVALID_NAME_CHARS.sub('_', server)}__"
+def tool_prefix_of_server(server: str) -> str:
+    return f"{TOOL_NAME_PREFIX}{_INVALID_TOOL_NAME_CHARS_PATTERN.sub('_', server)}__"
 
 
-def full_names(server: str, tools: Iterable[str]) -> Mapping[str, str]:
+def full_tool_names(server: str, tools: Iterable[str]) -> Mapping[str, str]:
     """Returns full names by the server's own names. Names that are too long or taken end in part of a
     hash."""
-    plain = {tool: server_prefix(server) + (_INVALID_NAME_CHARS.sub("_", tool) or "_") for tool in tools}
+    plain = {
+        tool: tool_prefix_of_server(server) + (_INVALID_TOOL_NAME_CHARS_PATTERN.sub("_", tool) or "_")
+        for tool in tools
+    }
     count = Counter(plain.values())
     return {
         tool: name
         if len(name) <= MAX_TOOL_NAME_CHARS and count[name] == 1
-        else _hashed_name(name, server, tool)
+        else _shorten_name_with_hash(name, server, tool)
         for tool, name in plain.items()
     }
 
 
-def _hashed_name(name: str, server: str, tool: str) -> str:
-    digest = hashlib.sha256(f"{server}\0{tool}".encode("utf-8", "replace")).hexdigest()[:_HASH_CHARS]
-    return f"{name[: MAX_TOOL_NAME_CHARS - _HASH_CHARS - 1]}_{digest}"
+def _shorten_name_with_hash(name: str, server: str, tool: str) -> str:
+    digest = hashlib.sha256(f"{server}\0{tool}".encode("utf-8", "replace")).hexdigest()[:_NAME_HASH_CHARS]
+    return f"{name[: MAX_TOOL_NAME_CHARS - _NAME_HASH_CHARS - 1]}_{digest}"

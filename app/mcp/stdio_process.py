@@ -15,28 +15,28 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from app.mcp.server_context import ServerLog
-from app.mcp.server_errors import validation_reason
+from app.mcp.server_errors import describe_validation_error
 from tools.operations import CommandLine, RunningProcess
 from tools.running.local_processes import LocalProcesses, create_large_pipe
 
-MAX_LINE_BYTES = 64 * 1024 * 1024
-READ_AHEAD_BYTES = 8 * 1024 * 1024
+MAX_SERVER_LINE_BYTES = 64 * 1024 * 1024
+MAX_READ_AHEAD_BYTES = 8 * 1024 * 1024
 """How many bytes are read ahead of the reader of lines."""
-EXIT_GRACE_SECONDS = 0.3
+SERVER_EXIT_GRACE_SECONDS = 0.3
 """The time that a server has to end by itself after its input was closed."""
-_PASSED_VARIABLES = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR", "TZ")
-_PASSED_PREFIXES = ("LC_", "XDG_")
+_INHERITED_VARIABLES = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR", "TZ")
+_INHERITED_VARIABLE_PREFIXES = ("LC_", "XDG_")
 _PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 _CERTIFICATE_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
 
 
-def server_variables(env: Mapping[str, str]) -> dict[str, str]:
+def variables_for_server(env: Mapping[str, str]) -> dict[str, str]:
     """Returns the variables of bayou that every server gets, without keys of providers."""
     return {
         name: value
         for name, value in env.items()
-        if name in (*_PASSED_VARIABLES, *_CERTIFICATE_VARIABLES)
-        or name.startswith(_PASSED_PREFIXES)
+        if name in (*_INHERITED_VARIABLES, *_CERTIFICATE_VARIABLES)
+        or name.startswith(_INHERITED_VARIABLE_PREFIXES)
         or name.upper() in _PROXY_VARIABLES
     }
 
@@ -46,17 +46,19 @@ class ServerProcess:
 
     def __init__(self, process: RunningProcess, log: ServerLog) -> None:
         self.log = log
-        self.fault = ""
+        self.output_fault = ""
         """Why bayou stopped reading, when the server caused it."""
         self.exit_code: int | None = None
         self._process = process
-        self._lines = _LineProtocol(self._report_long_line)
-        self._errors = _StderrProtocol(log)
+        self._output_lines = _OutputLineProtocol(self._report_long_line)
+        self._stderr_protocol = _StderrProtocol(log)
         self._stdin: asyncio.StreamWriter | None = None
-        self._watching = asyncio.ensure_future(self._watch_exit())
+        self._exit_watch_task = asyncio.ensure_future(self._watch_exit())
 
     @staticmethod
-    async def start(processes: LocalProcesses, command: CommandLine, log: ServerLog) -> "ServerProcess":
+    async def start_process(
+        processes: LocalProcesses, command: CommandLine, log: ServerLog
+    ) -> "ServerProcess":
         """Starts the process. Raises `OSError`, including `BoxFailed`."""
         ends = [*os.pipe(), *create_large_pipe(), *os.pipe()]
         his_in, my_in, my_out, his_out, my_errors, his_errors = ends
@@ -76,8 +78,8 @@ class ServerProcess:
     async def _connect_pipes(self, stdin: int, output: int, errors: int) -> None:
         loop = asyncio.get_running_loop()
         opened = [os.fdopen(descriptor, mode, 0) for descriptor, mode in ((output, "rb"), (errors, "rb"))]
-        await loop.connect_read_pipe(lambda: self._lines, opened[0])
-        await loop.connect_read_pipe(lambda: self._errors, opened[1])
+        await loop.connect_read_pipe(lambda: self._output_lines, opened[0])
+        await loop.connect_read_pipe(lambda: self._stderr_protocol, opened[1])
         transport, protocol = await loop.connect_write_pipe(
             asyncio.streams.FlowControlMixin, os.fdopen(stdin, "wb", 0)
         )
@@ -89,22 +91,22 @@ class ServerProcess:
 
     async def next_line(self) -> bytes | None:
         """Returns the next line; None when the output has ended."""
-        return await self._lines.next_line()
+        return await self._output_lines.next_line()
 
-    async def write(self, line: bytes) -> None:
+    async def write_line(self, line: bytes) -> None:
         """Writes a line. Raises `OSError` when the process does not read any more."""
         assert self._stdin is not None
         self._stdin.write(line)
         await self._stdin.drain()
 
-    async def end(self) -> None:
+    async def end_process(self) -> None:
         """Closes the input, then lets the supervisor program end the process with all its child processes."""
         self._close_stdin()
-        await asyncio.wait({self._watching}, timeout=EXIT_GRACE_SECONDS)
+        await asyncio.wait({self._exit_watch_task}, timeout=SERVER_EXIT_GRACE_SECONDS)
         await self._process.end()
-        await asyncio.wait({self._watching}, timeout=EXIT_GRACE_SECONDS)
-        self._lines.close()
-        self._errors.close()
+        await asyncio.wait({self._exit_watch_task}, timeout=SERVER_EXIT_GRACE_SECONDS)
+        self._output_lines.close()
+        self._stderr_protocol.close()
 
     def _close_stdin(self) -> None:
         if self._stdin is not None and not self._stdin.transport.is_closing():
@@ -115,22 +117,22 @@ class ServerProcess:
 
     async def wait_for_exit_code(self, seconds: float) -> int | None:
         """Waits up to `seconds` for the exit code of a server's process; None when the process still runs."""
-        await asyncio.wait({self._watching}, timeout=seconds)
+        await asyncio.wait({self._exit_watch_task}, timeout=seconds)
         return self.exit_code
 
     def _report_long_line(self) -> None:
-        self.fault = f"the server sent a line of more than {MAX_LINE_BYTES // 1024 // 1024} MB"
+        self.output_fault = f"the server sent a line of more than {MAX_SERVER_LINE_BYTES // 1024 // 1024} MB"
 
 
-class _LineProtocol(asyncio.Protocol):
+class _OutputLineProtocol(asyncio.Protocol):
     """Splits the output at line feeds. Pieces of a line are joined once, at its end."""
 
     def __init__(self, too_long: Callable[[], None]) -> None:
         self._report_long_line = too_long
         self._pieces: list[bytes] = []
-        self._size = self._waiting = 0
-        self._whole: deque[bytes] = deque()
-        self._news = asyncio.Event()
+        self._buffered_bytes = self._waiting = 0
+        self._complete_lines: deque[bytes] = deque()
+        self._line_arrived = asyncio.Event()
         self._has_ended = False
         self._pipe: asyncio.ReadTransport | None = None
 
@@ -143,40 +145,44 @@ class _LineProtocol(asyncio.Protocol):
         for end in ends:
             self._pieces.append(end)
             whole = b"".join(self._pieces)
-            self._pieces, self._size = [], 0
+            self._pieces, self._buffered_bytes = [], 0
             if whole.strip():
-                self._whole.append(whole)
+                self._complete_lines.append(whole)
                 self._waiting += len(whole)
         if rest:
             self._pieces.append(rest)
-            self._size += len(rest)
-        if self._size > MAX_LINE_BYTES:
+            self._buffered_bytes += len(rest)
+        if self._buffered_bytes > MAX_SERVER_LINE_BYTES:
             self._report_long_line()
             self._pieces = []
             self.close()
-        self._news.set()
-        if self._waiting > READ_AHEAD_BYTES and self._pipe is not None:
+        self._line_arrived.set()
+        if self._waiting > MAX_READ_AHEAD_BYTES and self._pipe is not None:
             self._pipe.pause_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._has_ended = True
-        self._news.set()
+        self._line_arrived.set()
 
     async def next_line(self) -> bytes | None:
-        while not self._whole:
+        while not self._complete_lines:
             if self._has_ended:
                 return None
-            self._news.clear()
-            await self._news.wait()
-        line = self._whole.popleft()
+            self._line_arrived.clear()
+            await self._line_arrived.wait()
+        line = self._complete_lines.popleft()
         self._waiting -= len(line)
-        if self._waiting <= READ_AHEAD_BYTES // 2 and self._pipe is not None and not self._pipe.is_closing():
+        if (
+            self._waiting <= MAX_READ_AHEAD_BYTES // 2
+            and self._pipe is not None
+            and not self._pipe.is_closing()
+        ):
             self._pipe.resume_reading()
         return line
 
     def close(self) -> None:
         self._has_ended = True
-        self._news.set()
+        self._line_arrived.set()
         if self._pipe is not None:
             self._pipe.close()
 
@@ -203,11 +209,13 @@ class _StderrProtocol(asyncio.Protocol):
 
 
 Transport = AbstractAsyncContextManager[Any]
-_MAX_NOISE_CHARS = 300
-_LEADING_ID_PATTERN = re.compile(
+_MAX_LOGGED_NOISE_CHARS = 300
+_LEADING_REQUEST_ID_PATTERN = re.compile(
     rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(?P<id>\d{1,18})\s*,'
 )
-_TRAILING_ID_PATTERN = re.compile(rb'"id"\s*:\s*(?P<id>\d{1,18})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
+_TRAILING_REQUEST_ID_PATTERN = re.compile(
+    rb'"id"\s*:\s*(?P<id>\d{1,18})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$'
+)
 
 
 class StdioTransport:
@@ -239,11 +247,11 @@ class StdioTransport:
                     try:
                         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                     except ValueError as problem:
-                        noise = line[:_MAX_NOISE_CHARS].decode("utf-8", "replace")
+                        noise = line[:_MAX_LOGGED_NOISE_CHARS].decode("utf-8", "replace")
                         process.log.write_note(f"[not of the protocol, on standard output] {noise}")
-                        if (number := _answered_request(line)) is None:
+                        if (number := _find_answered_request_id(line)) is None:
                             continue
-                        reason = f"its answer cannot be read: {validation_reason(problem)}"
+                        reason = f"its answer cannot be read: {describe_validation_error(problem)}"
                         error = ErrorData(code=PARSE_ERROR, message=reason)
                         message = JSONRPCError(jsonrpc="2.0", id=number, error=error)
                     try:
@@ -257,7 +265,7 @@ class StdioTransport:
                 async for message in asked:
                     text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                     try:
-                        await process.write(text.encode() + b"\n")
+                        await process.write_line(text.encode() + b"\n")
                     except OSError:
                         await told.aclose()  # No answer can arrive for open requests.
                         self.ended.set()
@@ -272,16 +280,16 @@ class StdioTransport:
                 both.cancel_scope.cancel()
 
 
-def _answered_request(line: bytes) -> int | None:
+def _find_answered_request_id(line: bytes) -> int | None:
     """Returns the number of the request that an unreadable line answers, by the line's start and end."""
-    head, tail = line[:_MAX_NOISE_CHARS], line[-_MAX_NOISE_CHARS:]
+    head, tail = line[:_MAX_LOGGED_NOISE_CHARS], line[-_MAX_LOGGED_NOISE_CHARS:]
     if b'"method"' in head:
         return None
-    found = _LEADING_ID_PATTERN.match(head) or _TRAILING_ID_PATTERN.search(tail)
+    found = _LEADING_REQUEST_ID_PATTERN.match(head) or _TRAILING_REQUEST_ID_PATTERN.search(tail)
     return int(found["id"]) if found else None
 
 
-class StreamWithEnd:
+class EndSignallingStream:
     """A stream that sets `ended` when no more messages will arrive."""
 
     def __init__(self, stream: Any, ended: asyncio.Event) -> None:
@@ -298,7 +306,7 @@ class StreamWithEnd:
     async def aclose(self) -> None:
         await self._stream.aclose()
 
-    def __aiter__(self) -> "StreamWithEnd":
+    def __aiter__(self) -> "EndSignallingStream":
         return self
 
     async def __anext__(self) -> Any:
@@ -308,7 +316,7 @@ class StreamWithEnd:
             self._ended.set()
             raise
 
-    async def __aenter__(self) -> "StreamWithEnd":
+    async def __aenter__(self) -> "EndSignallingStream":
         return self
 
     async def __aexit__(self, *problem: object) -> None:

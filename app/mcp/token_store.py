@@ -19,8 +19,8 @@ from app.resources.paths import Paths
 from app.resources.text_files import read_text, write_text
 from app.values.user_errors import FileError, UserError
 
-_LOCK_TIMEOUT = 40.0
-_EXPIRY_MARGIN_SECONDS = 30.0
+_LOCK_TIMEOUT_SECONDS = 40.0
+_TOKEN_EXPIRY_MARGIN_SECONDS = 30.0
 """A token that expires within this time is not sent any more."""
 
 
@@ -40,7 +40,7 @@ class StoredTokens(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     @property
     def is_expired(self) -> bool:
-        return 0 < self.expires_at < time.time() + _EXPIRY_MARGIN_SECONDS
+        return 0 < self.expires_at < time.time() + _TOKEN_EXPIRY_MARGIN_SECONDS
 
 
 class TokenStore:
@@ -53,7 +53,7 @@ class TokenStore:
     def load_sign_in(self, name: str, url: str) -> StoredTokens | None:
         """Returns a server's sign-in; None when it is missing or invalid. Raises `FileError` for a broken
         file."""
-        entry = self._read_table().get(_sign_in_key(name, url))
+        entry = self._read_entries().get(_server_entry_key(name, url))
         try:
             return msgspec.convert(entry, StoredTokens) if entry is not None else None
         except msgspec.ValidationError:
@@ -61,25 +61,27 @@ class TokenStore:
 
     def store_sign_in(self, name: str, url: str, sign_in: StoredTokens) -> None:
         def put(table: dict[str, Any]) -> None:
-            table[_sign_in_key(name, url)] = msgspec.to_builtins(sign_in)
+            table[_server_entry_key(name, url)] = msgspec.to_builtins(sign_in)
 
-        self._change_table(put)
+        self._change_entries(put)
 
     def remove_sign_in(self, name: str, url: str) -> bool:
         """Removes a sign-in. Returns False when there was none."""
-        found = _sign_in_key(name, url) in self._read_table()
+        found = _server_entry_key(name, url) in self._read_entries()
         if found:
-            self._change_table(lambda table: table.pop(_sign_in_key(name, url), None))
+            self._change_entries(lambda table: table.pop(_server_entry_key(name, url), None))
         return found
 
     @asynccontextmanager
-    async def refresh_lock(self, name: str, url: str) -> AsyncIterator[None]:
+    async def lock_for_refresh(self, name: str, url: str) -> AsyncIterator[None]:
         """Lets only one process at a time refresh a server's token. Raises `UserError`."""
         from filelock import FileLock, Timeout  # noqa: PLC0415  (only where a token has run out)
 
-        mark = hashlib.sha256(_sign_in_key(name, url).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        mark = hashlib.sha256(_server_entry_key(name, url).encode("utf-8", "surrogatepass")).hexdigest()[:12]
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(f"{self.path}.{mark}.lock", timeout=_LOCK_TIMEOUT, mode=0o600, thread_local=False)
+        lock = FileLock(
+            f"{self.path}.{mark}.lock", timeout=_LOCK_TIMEOUT_SECONDS, mode=0o600, thread_local=False
+        )
         taking = asyncio.ensure_future(asyncio.to_thread(lock.acquire))
         try:
             await asyncio.shield(taking)
@@ -95,7 +97,7 @@ class TokenStore:
         finally:
             lock.release(force=True)
 
-    def _read_table(self) -> dict[str, Any]:
+    def _read_entries(self) -> dict[str, Any]:
         text = read_text(self.path)
         if text is None or not text.strip():
             return {}
@@ -107,13 +109,13 @@ class TokenStore:
             raise FileError(self.path, "is damaged and was not changed; delete it and sign in again")
         return table
 
-    def _change_table(self, edit: Any) -> None:
+    def _change_entries(self, edit: Any) -> None:
         from filelock import FileLock, Timeout  # noqa: PLC0415  (only changes need it)
 
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(f"{self.path}.lock", timeout=5, mode=0o600):
-                table = self._read_table()
+                table = self._read_entries()
                 edit(table)
                 text = msgspec.json.format(msgspec.json.encode(table), indent=2).decode()
                 write_text(self.path, text + "\n", mode=0o600)
@@ -123,9 +125,9 @@ class TokenStore:
             raise FileError(self.path, f"cannot be written: {problem.strerror or problem}") from None
 
 
-def token_store_of(paths: Paths) -> TokenStore:
+def open_token_store(paths: Paths) -> TokenStore:
     return TokenStore(paths.agent_dir / "mcp-auth.json")
 
 
-def _sign_in_key(name: str, url: str) -> str:
+def _server_entry_key(name: str, url: str) -> str:
     return f"{name.replace('-', '_')} {url.partition('?')[0]}"

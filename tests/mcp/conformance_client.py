@@ -15,7 +15,7 @@ from typing import Any
 
 from app.mcp.config_entries import OAuthConfig, ServerConfig
 from app.mcp.managed_server import ManagedServer
-from app.mcp.server_connection import load_sdk
+from app.mcp.server_connection import load_mcp_sdk
 from app.mcp.server_context import ServerContext
 from app.mcp.server_errors import SignInRequired
 from app.mcp.token_store import TokenStore
@@ -103,8 +103,8 @@ def server_config_for(url: str, environment: Mapping[str, str]) -> ServerConfig:
 
 
 async def drive(url: str, environment: Mapping[str, str]) -> None:
-    await load_sdk()
-    from app.mcp.http_transport import http_transport, sign_in_with_browser
+    await load_mcp_sdk()
+    from app.mcp.http_transport import make_http_transport, sign_in_with_browser
 
     config = server_config_for(url, environment)
     with tempfile.TemporaryDirectory() as folder:
@@ -112,10 +112,10 @@ async def drive(url: str, environment: Mapping[str, str]) -> None:
         processes = LocalProcesses()
         ground = ServerContext(
             processes=lambda: processes,
-            folder=Path.cwd,
+            working_folder=Path.cwd,
             environment=dict,
-            remote_transport=lambda config, log: http_transport(config, sign_ins),
-            elicit=accepted,
+            remote_transport=lambda config, log: make_http_transport(config, sign_ins),
+            ask_elicitation=accepted,
         )
         life = ManagedServer(config, ground, lambda: None)
         for _ in range(ROUNDS):
@@ -126,7 +126,7 @@ async def drive(url: str, environment: Mapping[str, str]) -> None:
             except SignInRequired as problem:
                 print("sign-in:", problem, file=sys.stderr)
                 await sign_in_with_browser(config, sign_ins, WillingPerson())
-                await life.restart()
+                await life.reset_connection()
         await life.disconnect()
         processes.close()
 

@@ -8,7 +8,12 @@ import pytest
 from app.engine.mcp.server_prompts import ServerQuestions
 from app.engine.permissions.permission_context import PermissionContext
 from app.engine.questions.form_questions import FormQuestions
-from app.mcp.elicitation_forms import default_answers, elicitation_form, validate_answers, validate_field
+from app.mcp.elicitation_forms import (
+    default_form_answers,
+    make_elicitation_form,
+    parse_field_answer,
+    parse_form_answers,
+)
 from app.values.events import Notice, QuestionAsked
 
 SCHEMA: dict[str, Any] = {
@@ -35,10 +40,10 @@ PARAMS: dict[str, Any] = {"message": "Who?", "requestedSchema": SCHEMA}
 
 
 def test_answers_are_what_the_server_wants():
-    form = elicitation_form("docs", PARAMS)
-    assert default_answers(form) == {"oars": "4", "sure": "no"}
+    form = make_elicitation_form("docs", PARAMS)
+    assert default_form_answers(form) == {"oars": "4", "sure": "no"}
     typed = {"name": " Ada ", "mail": "a@b.org", "oars": "4", "deep": "1.5", "sure": "Yes", "colour": "green"}
-    assert validate_answers(form, {**typed, "born": "2020-02-29", "size": "Large", "tags": "b, b"}) == (
+    assert parse_form_answers(form, {**typed, "born": "2020-02-29", "size": "Large", "tags": "b, b"}) == (
         {
             **{"name": "Ada", "mail": "a@b.org", "born": "2020-02-29", "oars": 4, "deep": 1.5, "sure": True},
             **{"colour": "g", "size": "l", "tags": ["b"]},
@@ -66,8 +71,8 @@ def test_answers_are_what_the_server_wants():
     ],
 )
 def test_what_does_not_fit_is_reported(name: str, text: str, words: str):
-    field = next(each for each in elicitation_form("docs", PARAMS).fields if each.name == name)
-    value, problem = validate_field(field, text)
+    field = next(each for each in make_elicitation_form("docs", PARAMS).fields if each.name == name)
+    value, problem = parse_field_answer(field, text)
     assert value is None
     assert words in problem
 
@@ -91,7 +96,7 @@ def test_what_does_not_fit_is_reported(name: str, text: str, words: str):
     ],
 )
 def test_a_nonsense_of_a_schema_is_no_fault(params: dict[str, Any]):
-    form = elicitation_form("docs", params)
+    form = make_elicitation_form("docs", params)
     assert len(form.fields) <= 50
     assert not set("\x1b\u202e") & set(form.message)
 

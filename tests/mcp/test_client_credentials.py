@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.mcp.config_entries import OAuthConfig, ServerConfig, decode_entry
+from app.mcp.config_entries import OAuthConfig, ServerConfig, decode_server_entry
 from app.mcp.http_transport import sign_in_with_browser
 from app.mcp.server_config import ServerValueResolver
 from app.mcp.server_errors import ServerUnavailable, SignInRequired
@@ -100,9 +100,11 @@ async def test_its_secret_may_come_from_elsewhere(server: GuardedServer, sign_in
         "url": server.url,
         "oauth": {"grantType": "client_credentials", "clientId": "robot", "clientSecret": "${ROBOT}"},
     }
-    config, problems = decode_entry("docs", entry, origin="user")
+    config, problems = decode_server_entry("docs", entry, origin="user")
     assert problems == ()
-    assert await heard(await ServerValueResolver({"ROBOT": SECRET}).resolve(config), sign_ins) == "heard"
+    assert (
+        await heard(await ServerValueResolver({"ROBOT": SECRET}).resolve_values(config), sign_ins) == "heard"
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,6 +118,8 @@ async def test_its_secret_may_come_from_elsewhere(server: GuardedServer, sign_in
     ],
 )
 def test_what_makes_no_sense_is_reported(oauth: dict[str, Any], words: str):
-    config, problems = decode_entry("docs", {"url": "https://x.example", "oauth": oauth}, origin="user")
+    config, problems = decode_server_entry(
+        "docs", {"url": "https://x.example", "oauth": oauth}, origin="user"
+    )
     assert any(words in one.text for one in problems), json.dumps([one.text for one in problems])
     assert config.problem

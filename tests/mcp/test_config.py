@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from app.mcp.config_entries import decode_entry
+from app.mcp.config_entries import decode_server_entry
 from app.mcp.server_config import ProvidedServer, merge_configured_servers
 from app.resources.paths import Paths
 from app.resources.server_files import project_server_files, user_servers_file
@@ -81,7 +81,7 @@ def test_a_file_that_leads_out_of_the_project_is_not_read(paths: Paths, put, tmp
 
 
 def test_other_programs_words_are_read(paths: Paths):
-    server, problems = decode_entry(
+    server, problems = decode_server_entry(
         "x",
         {
             "url": "https://x.example",
@@ -97,8 +97,8 @@ def test_other_programs_words_are_read(paths: Paths):
     assert problems == ()
     assert (server.type, server.enabled, server.timeout) == ("http", False, 60.0)
     assert server.tools == {"a": "search", "b": "search"}
-    assert decode_entry("x", {"command": "/usr/bin/npx"}, origin="user")[0].start_timeout == 60
-    assert decode_entry("x", {"command": "x"}, origin="user")[0].start_timeout == 30
+    assert decode_server_entry("x", {"command": "/usr/bin/npx"}, origin="user")[0].start_timeout == 60
+    assert decode_server_entry("x", {"command": "x"}, origin="user")[0].start_timeout == 30
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from app.mcp.import_configs import servers_of_program
+from app.mcp.import_configs import find_servers_of_program
 from app.resources.paths import Paths
 from app.values.user_errors import UserError
 
 
 def entries(program: str, paths: Paths) -> dict[str, dict]:
-    found = servers_of_program(program, paths.home, paths.cwd, {})
+    found = find_servers_of_program(program, paths.home, paths.cwd, {})
     assert found.problems == ()
     return {each.name: dict(each.entry) for each in found.servers if not each.problem}
 
@@ -45,9 +45,9 @@ def test_vscodes_with_what_it_asks_for(paths: Paths, put):
         "inputs": [{"id": "api-key"}],
         "servers": {"p": {"type": "stdio", "command": "p", "env": {"K": "${input:api-key}"}, "envFile": "x"},}}""",
     )
-    (found,) = servers_of_program("vscode", paths.home, paths.cwd, {}).servers
+    (found,) = find_servers_of_program("vscode", paths.home, paths.cwd, {}).servers
     assert found.entry == {"command": "p", "args": [], "env": {"K": "${API_KEY}"}}
-    assert found.notes == (
+    assert found.conversion_notes == (
         "set the variable API_KEY: that program asks for it",
         "`envFile` is not taken over",
     )
@@ -109,12 +109,15 @@ def test_opencodes_lists_and_pis_exposures(paths: Paths, put):
 )
 def test_broken_servers_are_reported_and_not_imported(paths: Paths, put, text):
     put(paths.home / ".cursor" / "mcp.json", text)
-    found = servers_of_program("cursor", paths.home, paths.cwd, {})
+    found = find_servers_of_program("cursor", paths.home, paths.cwd, {})
     assert all(each.problem for each in found.servers)
     put(paths.home / ".codex" / "config.toml", text + "\n[[[")
-    assert "config.toml cannot be read" in servers_of_program("codex", paths.home, paths.cwd, {}).problems[0]
+    assert (
+        "config.toml cannot be read"
+        in find_servers_of_program("codex", paths.home, paths.cwd, {}).problems[0]
+    )
 
 
 def test_an_unknown_program_is_refused(paths: Paths):
     with pytest.raises(UserError, match="claude, cursor"):
-        servers_of_program("emacs", paths.home, paths.cwd, {})
+        find_servers_of_program("emacs", paths.home, paths.cwd, {})

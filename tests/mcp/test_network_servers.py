@@ -13,7 +13,7 @@ from typing import Literal
 import pytest
 
 from app.mcp.config_entries import ServerConfig
-from app.mcp.http_transport import http_transport
+from app.mcp.http_transport import make_http_transport
 from app.mcp.managed_server import ManagedServer
 from app.mcp.server_context import ServerContext
 from app.mcp.server_errors import CallTimedOut, ConnectionLost, ServerUnavailable
@@ -70,9 +70,9 @@ class Place:
         sign_ins = TokenStore(folder / "mcp-auth.json")
         ground = ServerContext(
             processes=lambda: self.processes,
-            folder=lambda: folder,
+            working_folder=lambda: folder,
             environment=dict,
-            remote_transport=lambda config, log: http_transport(config, sign_ins),
+            remote_transport=lambda config, log: make_http_transport(config, sign_ins),
             manifests=ManifestStore(folder / "manifests"),
             log_folder=folder / "logs",
         )
@@ -141,7 +141,7 @@ async def test_one_that_dies_in_a_call_is_reported_and_the_call_is_not_repeated(
         await place.life.call_tool("die", {})
     with pytest.raises(ServerUnavailable, match=rf"127\.0\.0\.1:{place.served.port} cannot be reached"):
         await place.echo("two")
-    await place.life.restart()
+    await place.life.reset_connection()
     await place.served.kill()
     await place.served.start()
     assert await place.echo("three") == "three"
@@ -185,9 +185,11 @@ async def life_with(server: GuardedServer, folder: Path) -> AsyncIterator[Manage
     processes = LocalProcesses()
     ground = ServerContext(
         processes=lambda: processes,
-        folder=lambda: folder,
+        working_folder=lambda: folder,
         environment=dict,
-        remote_transport=lambda config, log: http_transport(config, TokenStore(folder / "mcp-auth.json")),
+        remote_transport=lambda config, log: make_http_transport(
+            config, TokenStore(folder / "mcp-auth.json")
+        ),
     )
     life = ManagedServer(ServerConfig(name="far", type="http", url=server.url), ground, lambda: None)
     try:

@@ -14,7 +14,7 @@ import pytest
 from mcp.client.session import ClientSession
 
 from app.mcp.config_entries import OAuthConfig, ServerConfig
-from app.mcp.http_transport import http_transport
+from app.mcp.http_transport import make_http_transport
 from app.mcp.server_errors import ServerUnavailable
 from app.mcp.token_store import TokenStore
 from tests.architecture.sources import ROOT
@@ -72,7 +72,7 @@ def robot(server: GuardedServer) -> ServerConfig:
 
 @asynccontextmanager
 async def connected(config: ServerConfig, folder: Path, proxy: str | None) -> AsyncIterator[ClientSession]:
-    opened = http_transport(config, TokenStore(folder / "mcp-auth.json"), lambda: proxy)
+    opened = make_http_transport(config, TokenStore(folder / "mcp-auth.json"), lambda: proxy)
     try:
         async with opened() as (heard, said, *_), ClientSession(heard, said) as session:
             await session.initialize()

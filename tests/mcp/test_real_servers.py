@@ -15,7 +15,7 @@ from app.mcp.result_conversion import AnswerConverter
 from app.mcp.server_context import ServerContext
 from app.mcp.server_errors import CallRefused
 from app.mcp.server_manifest import ManifestStore
-from app.mcp.stdio_process import server_variables
+from app.mcp.stdio_process import variables_for_server
 from tests.conftest import OUTSIDE
 from tests.support.npm import why_npm_cannot
 from tools.files.artifacts import Artifacts
@@ -74,9 +74,9 @@ class Bench:
     async def server(self, name: str, program: Path, *arguments: str) -> ManagedServer:
         ground = ServerContext(
             processes=lambda: self.processes,
-            folder=lambda: self.folder,
-            environment=lambda: server_variables(os.environ),
-            elicit=self.elicit,
+            working_folder=lambda: self.folder,
+            environment=lambda: variables_for_server(os.environ),
+            ask_elicitation=self.elicit,
             manifests=ManifestStore(self.folder / "manifests"),
         )
         config = ServerConfig(name=name, command=str(program), args=arguments)
@@ -88,7 +88,7 @@ class Bench:
 
 async def made(life: ManagedServer, tool: str, **arguments: Any) -> ToolResult:
     answer = await life.call_tool(tool, arguments)
-    return AnswerConverter(life.config.name, Artifacts(), reads_images=True).tool_result(answer)
+    return AnswerConverter(life.config.name, Artifacts(), reads_images=True).convert_tool_answer(answer)
 
 
 @pytest.fixture

@@ -15,13 +15,13 @@ async def test_variables_defaults_and_commands_are_filled_in():
         url="https://${HOST}/mcp?k=${MISSING:-none}",
         headers={"Authorization": "Bearer ${env:TOKEN}", "X-Key": f"!{sys.executable} -c 'print(41 + 1)'"},
     )
-    found = await ServerValueResolver({"HOST": "docs.example", "TOKEN": "s3"}).resolve(server)
+    found = await ServerValueResolver({"HOST": "docs.example", "TOKEN": "s3"}).resolve_values(server)
     assert found.url == "https://docs.example/mcp?k=none"
     assert found.headers == {"Authorization": "Bearer s3", "X-Key": "42"}
     process = ServerConfig(
         name="y", command="${BIN}", args=("$HOME", "!x", "${A:-}"), env={"L": "${A:-info}"}
     )
-    found = await ServerValueResolver({"BIN": "run", "A": ""}).resolve(process)
+    found = await ServerValueResolver({"BIN": "run", "A": ""}).resolve_values(process)
     assert (found.command, found.args, found.env) == ("run", ("$HOME", "!x", ""), {"L": "info"})
 
 
@@ -47,6 +47,6 @@ async def test_variables_defaults_and_commands_are_filled_in():
 )
 async def test_what_cannot_be_filled_in_says_which(server: ServerConfig, words: str):
     with pytest.raises(UserError) as told:
-        await ServerValueResolver({"ADDRESS": "hunter2", "LINES": "hunter2\nx"}).resolve(server)
+        await ServerValueResolver({"ADDRESS": "hunter2", "LINES": "hunter2\nx"}).resolve_values(server)
     assert words in str(told.value)
     assert "hunter2" not in str(told.value)

@@ -19,7 +19,7 @@ from app.mcp.server_context import MAX_LOG_FILE_BYTES, ServerContext, ServerLog
 from app.mcp.server_errors import CallRefused, CallTimedOut, ConnectionLost, ServerUnavailable
 from app.mcp.server_manifest import ManifestStore
 from app.mcp.server_registry import ServerRegistry
-from app.mcp.stdio_process import server_variables
+from app.mcp.stdio_process import variables_for_server
 from tests.architecture.sources import ROOT
 from tools.running.local_processes import LocalProcesses
 
@@ -38,9 +38,9 @@ class Place:
         self.changed = asyncio.Event()
         self.ground = ServerContext(
             processes=lambda: self.processes,
-            folder=lambda: folder,
-            environment=lambda: server_variables(os.environ),
-            elicit=self._elicit,
+            working_folder=lambda: folder,
+            environment=lambda: variables_for_server(os.environ),
+            ask_elicitation=self._elicit,
             manifests=ManifestStore(folder / "manifests"),
             log_folder=folder / "logs",
             now=lambda: time.monotonic() if self.now is None else self.now,
@@ -174,17 +174,17 @@ async def test_a_flood_on_standard_error_is_cut_and_no_log_grows_for_ever(place:
 
 async def test_a_log_is_named_once_something_stands_in_it(place: Place):
     life = place.life("flood")
-    assert life.log.file is None
+    assert life.log.existing_file is None
     await life.call_tool("echo", {"text": "fine"})
     await life.disconnect()
-    assert life.log.file is not None and life.log.file.read_bytes()
+    assert life.log.existing_file is not None and life.log.existing_file.read_bytes()
 
 
 def test_a_log_that_is_full_makes_room_before_it_goes_on(tmp_path: Path) -> None:
     log = ServerLog(tmp_path / "docs.log")
     (tmp_path / "docs.log").write_bytes(b"x" * (MAX_LOG_FILE_BYTES + 1))
     log.write_note("late")
-    assert log.file is not None and log.file.read_text() == "late\n"
+    assert log.existing_file is not None and log.existing_file.read_text() == "late\n"
     assert (tmp_path / "docs.log.1").stat().st_size == MAX_LOG_FILE_BYTES + 1
 
 
@@ -257,8 +257,8 @@ async def test_three_failures_in_a_minute_and_it_is_left_alone_for_a_while(place
     place.now = 131.0
     with pytest.raises(ServerUnavailable, match=r"Next attempt in 60 s\.$"):
         await life.connect_if_needed()
-    await life.restart()
-    assert life.wait_seconds == 0
+    await life.reset_connection()
+    assert life.seconds_until_retry == 0
 
 
 async def test_nothing_is_left_of_a_server_that_does_not_want_to_end(place: Place):
@@ -276,7 +276,7 @@ from pathlib import Path
 sys.path.insert(0, {root!r})
 from app.mcp.server_context import ServerContext
 from app.mcp.config_entries import ServerConfig
-from app.mcp.stdio_process import server_variables
+from app.mcp.stdio_process import variables_for_server
 from app.mcp.managed_server import ManagedServer
 from app.mcp.server_context import MAX_LOG_FILE_BYTES, ServerLog
 from tools.running.local_processes import LocalProcesses
@@ -284,7 +284,7 @@ from tools.running.local_processes import LocalProcesses
 async def hold():
     processes = LocalProcesses()
     ground = ServerContext(
-        processes=lambda: processes, folder=Path.cwd, environment=lambda: server_variables(os.environ)
+        processes=lambda: processes, working_folder=Path.cwd, environment=lambda: variables_for_server(os.environ)
     )
     config = ServerConfig(name="docs", command=sys.executable, args=({faulty!r}, "hang-at-end"))
     life = ManagedServer(config, ground, lambda: None)
@@ -356,20 +356,20 @@ async def test_lists_that_lie_are_made_sound(place: Place, words: tuple[str, ...
     assert len({tool.full_name for tool in view.tools}) == len(view.tools) == len(hub.all_tools())
     for entry in hub.all_tools().values():
         assert entry.tool.schema["type"] == "object" and isinstance(entry.tool.schema["properties"], dict)
-    await hub.end()
+    await hub.end_servers()
 
 
 async def test_servers_that_did_not_change_keep_their_connection(place: Place):
     config = ServerConfig(name="docs", command=sys.executable, args=(FAULTY,))
     hub = ServerRegistry(place.ground)
     hub.set_servers([config])
-    await hub.server("docs").connect_if_needed()
-    pid = hub.server("docs").pid
+    await hub.require_server("docs").connect_if_needed()
+    pid = hub.require_server("docs").pid
     hub.set_servers([msgspec.structs.replace(config, exposure="direct")])
-    assert hub.server("docs").pid == pid
+    assert hub.require_server("docs").pid == pid
     hub.set_servers([msgspec.structs.replace(config, args=(FAULTY, "noise"))])
-    assert hub.server("docs").pid is None
-    await hub.end()
+    assert hub.require_server("docs").pid is None
+    await hub.end_servers()
     assert pid is not None and not is_alive(pid)
 
 
@@ -379,6 +379,6 @@ async def test_servers_of_a_folder_without_trust_are_neither_started_nor_named(p
     hub.set_servers([], [config])
     hub.connect_new_servers()
     assert [life.state for life in hub.servers] == ["untrusted"]
-    assert hub.usable_servers == () and hub.all_tools() == {} and hub.server("theirs").pid is None
+    assert hub.usable_servers == () and hub.all_tools() == {} and hub.require_server("theirs").pid is None
     with pytest.raises(ServerUnavailable, match="not trusted"):
-        await hub.server("theirs").connect_if_needed()
+        await hub.require_server("theirs").connect_if_needed()

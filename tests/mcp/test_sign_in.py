@@ -15,8 +15,8 @@ import pytest
 from mcp.client.session import ClientSession
 
 from app.mcp.config_entries import OAuthConfig, ServerConfig
-from app.mcp.http_transport import http_clients_for, http_transport, sign_in_with_browser
-from app.mcp.oauth import StoredTokenAuth, forbidden_address_reason, is_private_address
+from app.mcp.http_transport import http_clients_for, make_http_transport, sign_in_with_browser
+from app.mcp.oauth import StoredTokenAuth, forbidden_sign_in_address_reason, is_private_address
 from app.mcp.server_errors import ServerUnavailable, SignInRequired
 from app.mcp.token_store import TokenStore
 from app.values.user_errors import FileError
@@ -75,7 +75,7 @@ def config_of(server: GuardedServer, **more) -> ServerConfig:
 async def connected(config: ServerConfig, sign_ins: TokenStore) -> AsyncIterator[ClientSession]:
     try:
         async with (
-            http_transport(config, sign_ins)() as (reading, writing, *_),
+            make_http_transport(config, sign_ins)() as (reading, writing, *_),
             ClientSession(reading, writing) as session,
         ):
             await session.initialize()
@@ -353,12 +353,12 @@ async def test_a_broken_store_is_left_alone_and_told(server: GuardedServer, sign
 )
 async def test_a_public_servers_sign_in_leads_nowhere_near(url: str, is_ours: bool):
     assert await is_private_address(url) == is_ours
-    assert bool(await forbidden_address_reason(url, "https://9.9.9.9/mcp")) == is_ours
-    assert await forbidden_address_reason(url, "http://127.0.0.1:8000/mcp") == ""
+    assert bool(await forbidden_sign_in_address_reason(url, "https://9.9.9.9/mcp")) == is_ours
+    assert await forbidden_sign_in_address_reason(url, "http://127.0.0.1:8000/mcp") == ""
 
 
 async def test_a_public_servers_sign_in_is_encrypted():
-    assert "without encryption" in await forbidden_address_reason(
+    assert "without encryption" in await forbidden_sign_in_address_reason(
         "http://8.8.8.8/token", "https://9.9.9.9/mcp"
     )
-    assert await forbidden_address_reason("https://9.9.9.9/anything", "https://9.9.9.9/mcp") == ""
+    assert await forbidden_sign_in_address_reason("https://9.9.9.9/anything", "https://9.9.9.9/mcp") == ""

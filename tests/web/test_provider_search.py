@@ -129,7 +129,9 @@ def says(text: str) -> bytes:
 
 def told_in(received: Received) -> str:
     """Returns the tool result in a request."""
-    (block,) = (one for one in received.json["messages"][-1]["content"] if one["type"] == "tool_result")
+    (block,) = (
+        one for one in received.json["messages"][-1]["content"] if one["type"] == "convert_tool_answer"
+    )
     return "".join(part["text"] for part in block["content"])
 
 

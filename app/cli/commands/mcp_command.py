@@ -13,20 +13,20 @@ from app.cli.change_folder import current_folder
 from app.cli.confirm import confirm
 from app.extensions.packages.plugin_servers import installed_servers
 from app.mcp.config_entries import (
-    EXPOSURES,
+    TOOL_EXPOSURES,
     ServerConfig,
-    decode_entry,
-    display_address,
-    display_lines,
-    name_problem,
+    decode_server_entry,
+    server_display_address,
+    server_display_lines,
+    server_name_problem,
 )
-from app.mcp.import_configs import PROGRAMS, ImportableServer, servers_of_program
+from app.mcp.import_configs import IMPORTABLE_PROGRAMS, ImportableServer, find_servers_of_program
 from app.mcp.server_config import (
     ConfiguredServers,
-    add_server,
+    add_server_to_file,
+    find_server_name_in_file,
     merge_configured_servers,
-    name_in_file,
-    remove_server,
+    remove_server_from_file,
     set_server_option,
 )
 from app.printing import print_json, print_line, print_problem, print_text
@@ -91,7 +91,7 @@ class _ServerCommands:
                     "state": state,
                     "reason": server.problem,
                     "type": server.type,
-                    "address": display_address(server),
+                    "address": server_display_address(server),
                     "exposure": server.exposure or "auto",
                     "file": str(server.file),
                 }
@@ -108,7 +108,9 @@ class _ServerCommands:
             for server, state in rows:
                 file = self.paths.shown(server.file) if server.file else server.origin
                 name = escape_for_terminal(server.name)
-                print_line(f"{name:{wide}}  {state:9}  {display_address(server) or server.problem}  ({file})")
+                print_line(
+                    f"{name:{wide}}  {state:9}  {server_display_address(server) or server.problem}  ({file})"
+                )
         for problem in self._found.problems:
             print_problem(str(problem))
         if self._found.untrusted and not is_json:
@@ -121,7 +123,7 @@ class _ServerCommands:
     def get(self, name: str) -> int:
         server = self._find_server(name)
         print_line(f"{server.name}  {self._server_state(server)}")
-        for what, value in display_lines(server):
+        for what, value in server_display_lines(server):
             print_line(f"  {what:11}  {value}")
         for problem in self._found.problems:
             if problem.server and self._found.find_server(problem.server) is server:
@@ -131,7 +133,7 @@ class _ServerCommands:
     def add(self, words: list[str]) -> int:
         added = parse_added_server(words)
         file = self._config_file(is_local=added.is_local)
-        add_server(file, added.name, added.entry)
+        add_server_to_file(file, added.name, added.entry)
         print_line(f'Added "{added.name}" to {file}. Try it: bayou mcp test {added.name}')
         return 0
 
@@ -142,12 +144,12 @@ class _ServerCommands:
                 f'Server "{name}" is part of a plugin: bayou plugin remove NAME removes the plugin, and bayou mcp '
                 f"disable {name} switches the server off."
             )
-        if server.file is None or (there := name_in_file(server.file, name)) is None:
+        if server.file is None or (there := find_server_name_in_file(server.file, name)) is None:
             raise UserError(f'Server "{name}" is not in a configuration file.')
-        remove_server(server.file, there)
+        remove_server_from_file(server.file, there)
         own = user_servers_file(self.paths)
-        if server.file != own and (wish := name_in_file(own, name)) is not None:
-            remove_server(own, wish)
+        if server.file != own and (wish := find_server_name_in_file(own, name)) is not None:
+            remove_server_from_file(own, wish)
         print_line(f'Removed "{there}" from {server.file}.')
         return 0
 
@@ -171,12 +173,12 @@ class _ServerCommands:
         flags = {word for word in words if word.startswith("-")}
         programs = [word for word in words if word not in flags]
         if len(programs) != 1 or flags - {"-l", "--yes"}:
-            raise UsageError(f"usage: bayou mcp import {'|'.join(PROGRAMS)} [-l] [--yes]")
-        found = servers_of_program(programs[0], self.paths.home, self.paths.cwd, os.environ)
+            raise UsageError(f"usage: bayou mcp import {'|'.join(IMPORTABLE_PROGRAMS)} [-l] [--yes]")
+        found = find_servers_of_program(programs[0], self.paths.home, self.paths.cwd, os.environ)
         for problem in found.problems:
             print_problem(problem)
         if not found.servers:
-            looked = "\n".join(f"  {self.paths.shown(file)}" for file in found.files)
+            looked = "\n".join(f"  {self.paths.shown(file)}" for file in found.searched_files)
             raise UserError(f"No servers of {programs[0]} were found in:\n{looked}")
         file = self._config_file(is_local="-l" in flags)
         new = [each for each in found.servers if self._print_import(each, file)]
@@ -186,20 +188,20 @@ class _ServerCommands:
         if "--yes" not in flags and not confirm(f"Import {len(new)} into {file}?"):
             return 1
         for each in new:
-            add_server(file, each.name, each.entry)
+            add_server_to_file(file, each.name, each.entry)
         print_line(f"Imported into {file}: {', '.join(each.name for each in new)}.")
         return 0
 
     def _print_import(self, found: ImportableServer, file: Path) -> bool:
         """Shows an imported server, and whether it can be added."""
-        there = name_in_file(file, found.name) if not found.problem else None
+        there = find_server_name_in_file(file, found.name) if not found.problem else None
         why = found.problem or (f"{file} already has a server of that name" if there is not None else "")
-        server, _ = decode_entry(found.name, dict(found.entry), origin="user")
+        server, _ = decode_server_entry(found.name, dict(found.entry), origin="user")
         mark = "not" if why else "+"
         print_line(
-            f"{mark:3} {found.name}: {why or display_address(server)}  ({self.paths.shown(found.file)})"
+            f"{mark:3} {found.name}: {why or server_display_address(server)}  ({self.paths.shown(found.source_file)})"
         )
-        for note in found.notes if not why else ():
+        for note in found.conversion_notes if not why else ():
             print_line(f"      {note}")
         return not why
 
@@ -320,12 +322,12 @@ def _check_added(added: AddedServer) -> None:
     entry = added.entry
     if not added.name:
         raise UsageError("Server name required. Usage: bayou mcp add NAME …")
-    if wrong := name_problem(added.name):
+    if wrong := server_name_problem(added.name):
         raise UsageError(f"{wrong}.")
     if ("command" in entry) == bool(entry.get("url")):
         raise UsageError("A server needs either a command (after --) or an address (--url), not both.")
-    if entry.get("exposure", "auto") not in EXPOSURES:
-        raise UsageError(f"--exposure is one of {', '.join(EXPOSURES)}.")
+    if entry.get("exposure", "auto") not in TOOL_EXPOSURES:
+        raise UsageError(f"--exposure is one of {', '.join(TOOL_EXPOSURES)}.")
     if "headers" in entry and "command" in entry:
         raise UsageError("--header and --bearer-env are for an address; a command gets --env.")
     if "env" in entry and "command" not in entry:

@@ -11,7 +11,7 @@ from app.resources.server_files import user_servers_file
 from app.values.mcp_servers import ServerView, ToolExposure
 from app.values.user_errors import UserError
 from tools.amounts import pluralized
-from tools.text import one_line, without_invisible
+from tools.text import one_line, remove_invisible_chars
 
 if TYPE_CHECKING:
     from app.mcp.config_entries import Exposure, ServerConfig
@@ -104,44 +104,44 @@ class ServerChanges:
         return f'Tools of "{config.name}" are now {exposure}{kept}. This applies from the next prompt.'
 
     def remove_server(self, name: str) -> str:
-        from app.mcp.server_config import name_in_file, remove_server  # noqa: PLC0415  (few change servers)
+        from app.mcp.server_config import find_server_name_in_file, remove_server_from_file  # noqa: PLC0415  (few change servers)
 
         config = self.server_config(name)
-        there = name_in_file(config.file, config.name) if config.file is not None else None
+        there = find_server_name_in_file(config.file, config.name) if config.file is not None else None
         if config.file is None or there is None:
             raise UserError(
                 f'Server "{config.name}" comes from an extension, not from a configuration file. Use '
                 f"/mcp disable {config.name}, or remove the extension."
             )
-        remove_server(config.file, there)
+        remove_server_from_file(config.file, there)
         own = user_servers_file(self._server_sources.paths)
-        if config.file != own and (wish := name_in_file(own, config.name)) is not None:
-            remove_server(own, wish)
+        if config.file != own and (wish := find_server_name_in_file(own, config.name)) is not None:
+            remove_server_from_file(own, wish)
         self._servers.reload_configuration()
         return f'Removed "{config.name}" from {config.file}.'
 
     async def sign_in_to_server(self, name: str, ui: "SignInUi") -> str:
         """Signs the user in to an MCP server, then connects with the new credentials."""
-        from app.mcp.server_connection import load_sdk  # noqa: PLC0415  (heavy)
+        from app.mcp.server_connection import load_mcp_sdk  # noqa: PLC0415  (heavy)
 
         life = self._managed_server(name)
         if life.config.url is None:
             raise UserError(f'"{life.config.name}" is a program on this machine, so it needs no sign-in.')
         if not life.is_usable:
             raise UserError(f'Server "{life.config.name}" is {life.state}. See /mcp.')
-        await load_sdk()
+        await load_mcp_sdk()
         from app.mcp.http_transport import sign_in_with_browser  # noqa: PLC0415  (behind the SDK)
 
         config = await self._resolve_config(life.config)
         told = await sign_in_with_browser(config, self._token_store, ui, self._server_sources.proxy_url())
-        await life.restart()
+        await life.reset_connection()
         return told
 
     async def sign_out_of_server(self, name: str) -> str:
         life = self._managed_server(name)
         config = await self._resolve_config(life.config)
         found = self._token_store.remove_sign_in(config.name, config.url or "")
-        await life.restart()
+        await life.reset_connection()
         return f'Signed out of "{config.name}".' if found else f'You were not signed in to "{config.name}".'
 
     async def is_signed_in(self, name: str) -> bool:
@@ -163,13 +163,13 @@ class ServerChanges:
         """Returns an MCP server's configuration with the values of its variables."""
         from app.mcp.server_config import ServerValueResolver  # noqa: PLC0415  (few sign in)
 
-        return await ServerValueResolver(self._server_sources.environment).resolve(config)
+        return await ServerValueResolver(self._server_sources.environment).resolve_values(config)
 
     @property
     def _token_store(self) -> "TokenStore":
-        from app.mcp.token_store import token_store_of  # noqa: PLC0415  (as above)
+        from app.mcp.token_store import open_token_store  # noqa: PLC0415  (as above)
 
-        return token_store_of(self._server_sources.paths)
+        return open_token_store(self._server_sources.paths)
 
     def _write_setting(self, config: "ServerConfig", key: str, value: object) -> str:
         """Writes a setting of an MCP server and returns the file; a server without a file is changed for this
@@ -184,7 +184,7 @@ class ServerChanges:
         return f" ({file})"
 
     def _managed_server(self, name: str) -> "ManagedServer":
-        return self._servers.registry_for(name).server(name)
+        return self._servers.registry_for(name).require_server(name)
 
 
 async def run_mcp_command(servers: McpServers, text: str, ui: "SignInUi | None" = None) -> str:
@@ -261,7 +261,7 @@ async def test_server(servers: McpServers, name: str) -> str:
     lines += [f"  {view.version}"] if view.version else []
     lines.append(f"  {offered_tools_text(view) or 'no tools'}")
     if 0 < len(view.tools) <= _MAX_SHOWN_TOOL_NAMES:
-        lines.append(f"  {', '.join(one_line(without_invisible(tool.name)) for tool in view.tools)}")
+        lines.append(f"  {', '.join(one_line(remove_invisible_chars(tool.name)) for tool in view.tools)}")
     return "\n".join(lines)
 
 

@@ -12,8 +12,8 @@ from app.engine.core.event_bus import EventBus
 from app.engine.core.session_options import SessionOptions
 from app.engine.core.toolbox import Toolbox, ToolChoice
 from app.engine.models.model_requests import ModelRequests
-from app.mcp.mcp_tools import SEARCH, McpTools
-from app.mcp.server_registry import ExposureSettings, ServerRegistry, configured_exposure, server_summary
+from app.mcp.mcp_tools import SEARCH_TOOL_NAME, McpTools
+from app.mcp.server_registry import ExposureSettings, ServerRegistry, exposure_of_server, server_summary
 from app.values.entries import CustomEntry, Entry
 from app.values.events import EntryAppended
 from app.values.mcp_servers import ExposureDecision
@@ -30,7 +30,7 @@ MCP_TOOLS_OWNER = "mcp"
 def exposure_settings(options: SessionOptions) -> ExposureSettings:
     """Returns the settings that decide which MCP tools are declared to the model."""
     settings = options.effective_settings.settings.mcp
-    return ExposureSettings(exposure=settings.exposure, direct_tokens=settings.direct_tokens)
+    return ExposureSettings(exposure=settings.exposure, max_direct_tokens=settings.direct_tokens)
 
 
 class McpExposure:
@@ -73,17 +73,17 @@ class McpExposure:
 
     def watch_servers(self) -> None:
         """Keeps the prompt's section about MCP servers up to date until the exposure is decided."""
-        if not self._registry.is_decided:
+        if not self._registry.has_exposure_decision:
             self._set_prompt_sections(servers_section(self._registry))
 
     async def decide_before_prompt(self) -> None:
         """Decides with the first prompt which MCP tools are declared; the decision stays for the session."""
         hub = self._registry
         hub.connect_new_servers()
-        if not hub.is_decided:
+        if not hub.has_exposure_decision:
             wishes = exposure_settings(self._options)
             await hub.wait_for_first_contact(
-                FIRST_PROMPT_TIMEOUT, lambda life: configured_exposure(life.config, wishes) == "direct"
+                FIRST_PROMPT_TIMEOUT, lambda life: exposure_of_server(life.config, wishes) == "direct"
             )
             self._decide_exposures()
         self.update_toolbox()
@@ -91,7 +91,7 @@ class McpExposure:
     def reset_decision(self) -> None:
         """Makes the next prompt decide again which MCP tools are declared, since the user chose another exposure."""
         self._ignores_stored = True
-        self._registry.reset_decision()
+        self._registry.reset_exposure_decision()
 
     def update_toolbox(self) -> None:
         """Updates the toolbox to the MCP tools that are declared one by one."""
@@ -131,7 +131,7 @@ class McpExposure:
             return {}
         return (
             self._tools.callable_tools()
-            if SEARCH in self._toolbox.active_tools()
+            if SEARCH_TOOL_NAME in self._toolbox.active_tools()
             else self._tools.resource_readers()
         )
 
@@ -164,14 +164,14 @@ def servers_section(hub: ServerRegistry) -> dict[str, str]:
     lines = [
         f"- {life.config.name}{f': {line}' if (line := server_summary(life)) else ''}"
         for life in hub.usable_servers
-        if hub.exposure_of(life) != "hidden" and is_search_needed(hub, life.config.name)
+        if hub.reach_of_server(life) != "hidden" and is_search_needed(hub, life.config.name)
     ]
     return {MCP_SERVERS_SECTION: "\n".join((_SERVERS_SECTION_HEADING, *lines))} if lines else {}
 
 
 def is_search_needed(hub: ServerRegistry, name: str) -> bool:
     """Whether an MCP server has something that only a search finds: tools, resources, or unknown contents."""
-    life = hub.server(name)
+    life = hub.require_server(name)
     if life.manifest is None:
         return True
     if life.manifest.resources or life.manifest.templates:

@@ -15,8 +15,8 @@ from app.engine.core.event_bus import EventBus
 from app.engine.core.prompt_intake import PromptInput, RequestRefused
 from app.engine.mcp.session_servers import McpServers
 from app.engine.questions.form_questions import FormQuestions
-from app.mcp.config_entries import server_key
-from app.mcp.elicitation_forms import elicitation_form
+from app.mcp.config_entries import server_name_key
+from app.mcp.elicitation_forms import make_elicitation_form
 from app.values.content import Image
 from app.values.mcp_servers import PromptView
 from app.values.user_errors import UserError
@@ -55,9 +55,9 @@ class ServerPrompts:
         hub = self._servers.registry() if found is not None else None
         if found is None or hub is None:
             return None
-        key = server_key(found["server"])
+        key = server_name_key(found["server"])
         for prompt in hub.prompt_views():
-            if server_key(prompt.server) == key and prompt.name == found["name"]:
+            if server_name_key(prompt.server) == key and prompt.name == found["name"]:
                 return prompt, found["rest"] or ""
         return None
 
@@ -68,7 +68,7 @@ class ServerPrompts:
             arguments |= await self._ask_missing_arguments(prompt, missing)
         hub = self._servers.registry()
         assert hub is not None
-        answer = await hub.server(prompt.server).get_prompt(prompt.name, arguments)
+        answer = await hub.require_server(prompt.server).get_prompt(prompt.name, arguments)
         text, images = prompt_from_messages(prompt.server, answer)
         if not text.strip() and not images:
             raise RequestRefused(
@@ -94,9 +94,9 @@ class ServerPrompts:
             return words
         known = {life.config.key: life for life in hub.usable_servers}
         wanted = {
-            (server_key(found["server"]), found["uri"].rstrip(".,;)"))
+            (server_name_key(found["server"]), found["uri"].rstrip(".,;)"))
             for found in _RESOURCE_MENTION_PATTERN.finditer(words.text)
-            if server_key(found["server"]) in known
+            if server_name_key(found["server"]) in known
         }
         if len(wanted) > _MAX_ATTACHED_RESOURCES:
             raise RequestRefused(
@@ -218,7 +218,7 @@ class ServerQuestions:
 
     async def ask_user(self, server: str, params: dict[str, Any]) -> dict[str, Any]:
         """Asks the user a question of an MCP server and returns the result of `elicitation/create`."""
-        form = elicitation_form(server, params)
+        form = make_elicitation_form(server, params)
         if not self._forms.can_ask and server not in self._reported:
             self._reported.add(server)
             self._event_bus.warn(

@@ -167,8 +167,8 @@ class McpServers:
 
     def adopt_stored_exposure(self) -> None:
         """Takes over the stored decision on MCP tools of another session."""
-        if self._registry is not None and self._registry.is_decided:
-            self._registry.reset_decision()
+        if self._registry is not None and self._registry.has_exposure_decision:
+            self._registry.reset_exposure_decision()
 
     def _make_registry(self, places: ServerSources) -> None:
         from app.engine.mcp.mcp_exposure import McpExposure, exposure_settings  # noqa: PLC0415  (most sessions have no servers)
@@ -196,18 +196,20 @@ class McpServers:
         from app.mcp.server_manifest import ManifestStore  # noqa: PLC0415  (as above)
 
         def environment() -> Mapping[str, str]:
-            from app.mcp.stdio_process import server_variables  # noqa: PLC0415  (with the first contact)
+            from app.mcp.stdio_process import variables_for_server  # noqa: PLC0415  (with the first contact)
 
-            return server_variables(places.environment)
+            return variables_for_server(places.environment)
 
         async def resolved(config: "ServerConfig") -> "ServerConfig":
             """Resolves the server's variables each time, because the output of a command (a token) may expire."""
-            from app.mcp.server_config import ServerValueResolver, secret_values  # noqa: PLC0415  (as above)
+            from app.mcp.server_config import ServerValueResolver, secret_values_of_server  # noqa: PLC0415  (as above)
             from tools.masking.known_values import KnownSecret  # noqa: PLC0415  (as above)
 
-            found = await ServerValueResolver(places.environment).resolve(config)
+            found = await ServerValueResolver(places.environment).resolve_values(config)
             known = (
-                KnownSecret(f"{config.name}-{name}", value) for name, value in secret_values(found) if value
+                KnownSecret(f"{config.name}-{name}", value)
+                for name, value in secret_values_of_server(found)
+                if value
             )
             self._masking.known_secrets.add_values(f"MCP server {config.name}", known)
             return found
@@ -219,17 +221,17 @@ class McpServers:
 
         return ServerContext(
             processes=self._local_processes,
-            folder=lambda: self._core.workspace.cwd,
+            working_folder=lambda: self._core.workspace.cwd,
             added_folders=lambda: self._core.workspace.added.paths,
             environment=environment,
             resolve_config=resolved,
             remote_transport=places.make_remote_transport,
             sandbox_for=self.sandbox_for_server,
             watch_sandbox=watch,
-            elicit=self._elicit,
+            ask_elicitation=self._elicit,
             manifests=ManifestStore(places.paths.cache_dir / "mcp"),
             log_folder=places.paths.agent_dir / "mcp-logs",
-            mask=lambda text: self._masking.masked_text(text, ""),
+            mask_secrets=lambda text: self._masking.masked_text(text, ""),
         )
 
     async def _elicit(self, server: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -293,7 +295,7 @@ class McpServers:
 
     async def restart_server(self, name: str) -> ServerView:
         """Disconnects an MCP server and forgets its failures; it is connected again when needed."""
-        await self._managed_server(name).restart()
+        await self._managed_server(name).reset_connection()
         return self.server_view(name)
 
     def set_server_enabled(self, name: str, is_on: bool) -> None:
@@ -310,7 +312,7 @@ class McpServers:
 
     def _override_setting(self, name: str, **said: Any) -> "ServerRegistry":
         hub = self.registry_for(name)
-        self._user_choices.setdefault(hub.server(name).config.name, {}).update(said)
+        self._user_choices.setdefault(hub.require_server(name).config.name, {}).update(said)
         self._configure_registry(hub)
         return hub
 
@@ -370,7 +372,7 @@ class McpServers:
         return await self._managed_server(server).complete_argument(ref, argument, value, context)
 
     def _managed_server(self, name: str) -> "ManagedServer":
-        return self.registry_for(name).server(name)
+        return self.registry_for(name).require_server(name)
 
     def set_added_server(
         self,
@@ -417,7 +419,7 @@ class McpServers:
         if self._publish_timer is not None:
             self._publish_timer.cancel()
         if self._registry is not None:
-            await self._registry.end()
+            await self._registry.end_servers()
         if self._processes is not None:
             self._processes.close()
 

@@ -11,7 +11,7 @@ from app.values.forms import AskedForm, FormChoice, FormField
 from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.results import Card, TextBlock, ToolResult, text_result
 from tools.schema import make_arguments_schema
-from tools.text import escape_controls, one_line, strip_markdown_marks, without_invisible
+from tools.text import escape_controls, one_line, remove_invisible_chars, strip_markdown_marks
 
 MAX_QUESTIONS, MIN_CHOICES, MAX_CHOICES = 4, 2, 12
 _MAX_QUESTION_CHARS, _MAX_HEADER_CHARS, _MAX_LABEL_CHARS, _MAX_DETAIL_CHARS = 2_000, 40, 100, 300
@@ -149,7 +149,7 @@ def _make_choices(where: str, options: Sequence[AskedChoice] | None) -> tuple[Fo
 
 def _display_text(text: str) -> str:
     """Returns a text without characters that could deceive its reader."""
-    return without_invisible(escape_controls(text)).strip()
+    return remove_invisible_chars(escape_controls(text)).strip()
 
 
 def _answers_in_order(form: AskedForm, reply: FormReply) -> list[Any]:

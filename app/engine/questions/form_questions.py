@@ -64,7 +64,7 @@ class FormQuestions:
 
     async def _ask_person(self, form: AskedForm) -> FormReply:
         """Shows a form to the user; the interface answers with texts by field, `decline`, `unshown` or None."""
-        from app.mcp.elicitation_forms import validate_answers  # noqa: PLC0415  (few sessions ask a form)
+        from app.mcp.elicitation_forms import parse_form_answers  # noqa: PLC0415  (few sessions ask a form)
 
         said = await self._ask_question("input", form.title, None, form=form, message=form.message)
         if said == "decline":
@@ -73,7 +73,7 @@ class FormQuestions:
             return FormReply(action="decline", missing_reason="The user's client cannot show this form.")
         if not isinstance(said, Mapping):
             return CANCELLED
-        content, wrong = validate_answers(form, cast("Mapping[str, str]", said))
+        content, wrong = parse_form_answers(form, cast("Mapping[str, str]", said))
         if wrong:
             told = "; ".join(
                 f"{field.title}: {wrong[field.name]}" for field in form.fields if field.name in wrong
@@ -99,7 +99,11 @@ class FormQuestions:
     async def _ask_field(self, form: AskedForm, title: str, field: FormField) -> tuple[Any, str | None]:
         """Asks a program for one field of a form. Returns the value, and the reason if there is none, which is
         empty if the program closed the question."""
-        from app.mcp.elicitation_forms import SECRET_WARNING, expected_answer, validate_field  # noqa: PLC0415  (as above)
+        from app.mcp.elicitation_forms import (  # noqa: PLC0415  (as above)
+            SECRET_INPUT_WARNING,
+            describe_expected_answer,
+            parse_field_answer,
+        )
 
         wrong = ""
         for _ in range(_MAX_FIELD_ATTEMPTS):
@@ -111,7 +115,7 @@ class FormQuestions:
                 options += (OTHER_ANSWER_LABEL,) if field.takes_text else ()
                 said = await self._ask_question("select", told, PROGRAM_ANSWER_TIMEOUT, options=options)
             if not is_choice or said == OTHER_ANSWER_LABEL:
-                hint = SECRET_WARNING if form.server else expected_answer(field)
+                hint = SECRET_INPUT_WARNING if form.server else describe_expected_answer(field)
                 said = await self._ask_question(
                     "input",
                     f"{told}\n{hint}".rstrip(),
@@ -121,7 +125,7 @@ class FormQuestions:
                 )
             if not isinstance(said, str):
                 return None, ""
-            value, wrong = validate_field(field, said)
+            value, wrong = parse_field_answer(field, said)
             if not wrong:
                 return value, None
         return None, f"The answer is not valid ({field.title}: {wrong})."

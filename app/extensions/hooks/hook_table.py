@@ -234,7 +234,7 @@ HOOKS: dict[str, Hook] = {
             help="May block a tool call or change its arguments in place.",
         ),
         _change_hook(
-            "tool_result",
+            "convert_tool_answer",
             p.ToolResultPayload,
             p.ToolResultAnswer,
             fold.merge_tool_result,

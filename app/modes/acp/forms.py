@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from app.mcp.elicitation_forms import validate_field
+from app.mcp.elicitation_forms import parse_field_answer
 from app.values.forms import AskedForm, FormField
 from app.values.wire import new_id
 
@@ -64,9 +64,9 @@ def _field_schema(field: FormField) -> dict[str, Any]:
     most = None if field.most is None else int(field.most)
     match field.kind:
         case "yes-no":
-            return {"type": "boolean", "default": validate_field(field, field.default)[0]}
+            return {"type": "boolean", "default": parse_field_answer(field, field.default)[0]}
         case "integer":
-            default, _ = validate_field(field, field.default)
+            default, _ = parse_field_answer(field, field.default)
             return {"type": "integer", "minimum": least, "maximum": most, "default": default}
         case "number":
             return {"type": "number", "minimum": field.least, "maximum": field.most}

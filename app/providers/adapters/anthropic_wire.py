@@ -109,7 +109,7 @@ def _encode_messages(messages: Sequence[ProviderMessage], model: Model) -> list[
             case ToolResultMessage():
                 blocks = [
                     {
-                        "type": "tool_result",
+                        "type": "convert_tool_answer",
                         "tool_use_id": message.tool_call_id,
                         "content": _encode_user_content(message.content),
                         "is_error": message.is_error,

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from app.engine.questions.ask_tool import AskArguments, make_form
-from app.mcp.elicitation_forms import elicitation_form
+from app.mcp.elicitation_forms import make_elicitation_form
 from app.tui.features.mcp.form import FormPage
 from app.values.events import QuestionAsked
 from tests.tui.pages.person import Person, at_the_keyboard
@@ -22,7 +22,7 @@ SCHEMA: dict[str, Any] = {
 
 
 def question(**params: Any) -> QuestionAsked:
-    form = elicitation_form("docs", {"message": "Which [b]boat[/b]?", **params})
+    form = make_elicitation_form("docs", {"message": "Which [b]boat[/b]?", **params})
     answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     return QuestionAsked(id="1", method="input", form=form, answer=answer)
 

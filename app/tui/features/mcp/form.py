@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 import msgspec
 
 from app.mcp.elicitation_forms import (
-    SECRET_WARNING,
-    default_answers,
-    field_description,
-    validate_answers,
-    validate_field,
+    SECRET_INPUT_WARNING,
+    default_form_answers,
+    describe_form_field,
+    parse_field_answer,
+    parse_form_answers,
 )
 from app.tui.features.mcp.form_screen import OTHER_ANSWER, ChoicesScreen, FilledField, FormScreen
 from app.tui.features.shared_dialogs import pick_row
@@ -90,8 +90,8 @@ class FormPage(msgspec.Struct, frozen=True):
         return None if row is None else {} if row.id == "accept" else "decline"
 
     async def _ask_until_sent(self, form: AskedForm) -> FormAnswers:
-        values, wrong, current, grace = default_answers(form), dict[str, str](), "", GRACE_SECONDS
-        warned = "\n".join(filter(None, (form.message, SECRET_WARNING)))
+        values, wrong, current, grace = default_form_answers(form), dict[str, str](), "", GRACE_SECONDS
+        warned = "\n".join(filter(None, (form.message, SECRET_INPUT_WARNING)))
         message = warned if form.server else _agent_text(form.message)
         while True:
             rows = [_filled_field(form, field, values, wrong) for field in form.fields]
@@ -107,7 +107,7 @@ class FormPage(msgspec.Struct, frozen=True):
                 case "app.form.clear":
                     values.pop(current, None)
                 case "app.form.send":
-                    _, wrong = validate_answers(form, values)
+                    _, wrong = parse_form_answers(form, values)
                     if not wrong:
                         return values
                     current = next(iter(wrong))
@@ -139,9 +139,9 @@ class FormPage(msgspec.Struct, frozen=True):
     async def _ask_text(self, field: FormField, title: str, before: str) -> str | None:
         screen = InputScreen(
             title,
-            field_description(field),
+            describe_form_field(field),
             prefill=before,
-            check=lambda text: validate_field(field, text)[1] if text.strip() else "",
+            check=lambda text: parse_field_answer(field, text)[1] if text.strip() else "",
         )
         return await self.ask(screen)
 
@@ -193,7 +193,7 @@ def _filled_field(
         id=field.name,
         title=field.title,
         value=title,
-        description=field_description(field)
+        description=describe_form_field(field)
         if form.server
         else ", ".join(each.title for each in field.choices),
         error=wrong.get(field.name, ""),

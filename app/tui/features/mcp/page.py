@@ -17,7 +17,7 @@ from app.values.events import QuestionAsked
 from app.values.mcp_servers import ServerState, ServerView, ToolExposure, ToolView
 from app.values.user_errors import UserError
 from tools.amounts import tokens
-from tools.text import escape_controls, one_line, without_invisible
+from tools.text import escape_controls, one_line, remove_invisible_chars
 from widgets.lists.filtering import MatchedRow
 from widgets.lists.rows import Badge, ListRow, Tone, make_column_heads
 from widgets.screens.dialogs import ConfirmScreen
@@ -351,7 +351,7 @@ def _tool_row(tool: ToolView) -> ListRow:
     says += ["declared destructive"] if tool.says_destructive else []
     return ListRow(
         id=tool.name,
-        title=one_line(without_invisible(tool.name)),
+        title=one_line(remove_invisible_chars(tool.name)),
         detail=", ".join(says),
         badges=(Badge(text=f"{tool.reach:<{_COLUMN_WIDTHS[1]}}"),),
         right=tokens(tool.tokens),
@@ -361,4 +361,4 @@ def _tool_row(tool: ToolView) -> ListRow:
 def _tool_preview(tool: ToolView) -> PreviewText:
     parts = [PreviewPart(text=escape_controls(tool.description) or "No description.")]
     parts.append(PreviewPart(text=f"Name in rules and for the model: {tool.full_name}", tone="muted"))
-    return PreviewText(title=tool.title or one_line(without_invisible(tool.name)), parts=tuple(parts))
+    return PreviewText(title=tool.title or one_line(remove_invisible_chars(tool.name)), parts=tuple(parts))

@@ -160,6 +160,15 @@ async def test_the_table_of_keys_is_live_and_changes_them(home: Path) -> None:
         assert "$ per 1M, in/out" in app.screen_text
 
 
+async def test_the_palette_has_actions_and_commands_of_a_subject_together(home: Path) -> None:
+    app = make_app(home)
+    async with app.run_test():
+        rows = app.action_table.palette_rows()
+        groups = [row.group for row in rows]
+        assert len(dict.fromkeys(groups)) == sum(a != b for a, b in zip(groups, ["", *groups], strict=False))
+        assert {"app.model.select", "/model"} <= {row.id for row in rows if row.group == "Model"}
+
+
 async def test_the_palette_does_what_is_chosen(home: Path) -> None:
     app = make_app(home, say("done"))
     async with app.run_test(size=(100, 30)) as pilot:

@@ -98,6 +98,24 @@ async def test_a_sessions_row_shows_its_cost(home: Path) -> None:
         await person.press("escape")
 
 
+async def test_sessions_of_one_title_say_when_they_began(home: Path) -> None:
+    for text in ("a question", "a question", "another one"):
+        a_session(home, text)
+    async with at_the_keyboard(size=(90, 30)) as person, person.asked(Sessions(home, person).page.open()):
+        rows = [row for row in person.sees.splitlines() if " began at " in row]
+        assert len(rows) == 2 and all("a question" in row and " B " in row for row in rows)
+        await person.press("escape")
+
+
+async def test_the_preview_of_a_session_keeps_the_lines_of_a_prompt(home: Path) -> None:
+    a_session(home, "first line\nsecond line")
+    async with at_the_keyboard(size=(120, 40)) as person, person.asked(Sessions(home, person).page.open()):
+        await person.sees_soon("Last messages")
+        shown = person.sees.partition("Last messages")[2]
+        assert shown.count("first line second") == 1, "the answer is Markdown, the prompt is not"
+        await person.press("escape")
+
+
 async def test_any_word_that_was_said_finds_its_session(home: Path) -> None:
     async with at_the_keyboard(size=(80, 24)) as person:
         sessions = Sessions(home, person)

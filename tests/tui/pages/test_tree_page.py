@@ -10,7 +10,7 @@ from app.providers.scripted import ScriptedAnswer, call, fail, say
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.tui.entry_texts import entry_title
 from app.tui.features.review.page import ReviewPage
-from app.tui.features.tree.entries import TreeEntries, entry_heading
+from app.tui.features.tree.entries import TreeEntries, entry_heading, full_entry_text
 from app.tui.features.tree.page import TreePage
 from app.tui.features.undo.page import FilesPage
 from app.values.cells import CELL_ENTRY_TYPE
@@ -155,6 +155,14 @@ async def test_two_branches_are_compared_side_by_side(tmp_path: Path) -> None:
         assert "± notes.md" in person.sees
         assert "the branches split at: a" in person.sees
         await person.press("escape", "escape")
+
+
+async def test_a_failed_answer_says_why(tmp_path: Path) -> None:
+    harness = ScriptedSession(tmp_path, fail("the key is not valid", status=401))
+    await harness.prompt("go")
+    entry = harness.session.log.path_to()[-1]
+    assert full_entry_text(entry) == "failed: the key is not valid"
+    assert entry_title(entry) == "answer failed: the key is not valid"
 
 
 async def test_badges_summarise_a_branch(tmp_path: Path) -> None:

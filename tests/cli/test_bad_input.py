@@ -102,7 +102,7 @@ def test_it_is_gone_in_a_terminal(tmp_path: Path) -> None:
         ("[]", "settings.json:1: must be an object"),
         ('{"theme": 7}', "theme"),
         ('{"nope": 1}', "unknown setting nope"),
-        (b"\xff\xfe", "settings.json: line 1: not UTF-8 text; save the file as UTF-8"),
+        (b"\xff\xfe", "settings.json: is not UTF-8 text in line 1; save the file as UTF-8"),
         (None, "settings.json: is a folder, but a file is needed"),
     ],
     ids=["cut off", "no object", "wrong type", "unknown", "no text", "a folder"],

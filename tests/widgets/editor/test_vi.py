@@ -83,7 +83,7 @@ def test_what_is_written_in_one_go_is_taken_back_in_one() -> None:
 def test_a_search_that_finds_nothing_says_so_until_the_next_key() -> None:
     model = model_of("|one two")
     vi = typed(model, "/no such\n")
-    assert vi.status == "normal · nothing found"
+    assert vi.status == "normal · no match found"
     typed(model, "w", vi)
     assert (vi.status, told(model)) == ("normal", "one |two")
 

@@ -5,7 +5,7 @@ A word is its text without quotes. Unknown pieces are marks: private-use charact
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -23,9 +23,15 @@ OPEN_BRACE_MARK, COMMA_MARK, CLOSE_BRACE_MARK = "\ue010", "\ue011", "\ue012"
 """The marks for braces and commas that are not quoted, which the shell expands."""
 OPEN_BRACKET_MARK = "\ue013"
 """The mark for an unquoted `[`."""
+OPEN_CHOICE_MARK, OR_MARK, CLOSE_CHOICE_MARK = "\ue015", "\ue016", "\ue017"
+"""The marks around and between the values one of which `${name:-word}` becomes."""
+WORD_BREAK_MARK = "\ue018"
+"""The mark for blanks at which the shell splits a value into words."""
 
 WILDCARD_MARK_PATTERN = late("[\ue000-\ue003]")
 _MAX_EXPANDED_WORDS = 64
+_MAX_CHOICES = 16
+_INNERMOST_CHOICE = late(f"{OPEN_CHOICE_MARK}([^{OPEN_CHOICE_MARK}{CLOSE_CHOICE_MARK}]*){CLOSE_CHOICE_MARK}")
 _INNERMOST_BRACES = late(f"{OPEN_BRACE_MARK}([^{OPEN_BRACE_MARK}{CLOSE_BRACE_MARK}]*){CLOSE_BRACE_MARK}")
 
 
@@ -39,6 +45,8 @@ class Word(msgspec.Struct, frozen=True):
     source_text: str = ""
     is_process_substitution: bool = False
     """Whether the word is a process substitution, which becomes the name of a pipe."""
+    choices: tuple[tuple["Word", ...], ...] = ()
+    """The words that may stand in the place of this one, which is unknown."""
 
     @property
     def is_literal(self) -> bool:
@@ -68,6 +76,38 @@ def word_set(text: str) -> frozenset[str]:
 
 def literal_text_of(text: str) -> Word:
     return Word(text, source_text=text)
+
+
+def unknown_choices(text: str) -> str:
+    """Returns the text with each choice of values unknown."""
+    while OPEN_CHOICE_MARK in text:
+        text = _INNERMOST_CHOICE.sub(UNKNOWN_MARK, text)
+    return text
+
+
+def possible_choices(text: str) -> Iterator[str]:
+    """Returns the texts that choices of values make of a text, at most a fixed number of them; the first values
+    first."""
+    done, waiting = 0, [text] if OPEN_CHOICE_MARK in text else []
+    while waiting and done < _MAX_CHOICES:
+        piece = waiting.pop()
+        found = _INNERMOST_CHOICE.search(piece)
+        if found is None:
+            done += 1
+            yield piece
+            continue
+        values = (*found[1].split(OR_MARK), UNKNOWN_MARK)
+        waiting += [piece[: found.start()] + value + piece[found.end() :] for value in reversed(values)]
+
+
+def possible_commands(words: Sequence[Word]) -> Iterator[list[Word]]:
+    """Returns the commands in whose words each choice of values is known, so that each value is in one of them."""
+    for at in range(max((len(word.choices) for word in words), default=0)):
+        yield [
+            one
+            for word in words
+            for one in (word.choices[min(at, len(word.choices) - 1)] if word.choices else (word,))
+        ]
 
 
 def expand_braces(text: str) -> Iterator[str]:

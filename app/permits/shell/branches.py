@@ -9,7 +9,7 @@ from tree_sitter import Node
 from app.permits.environment_variables import is_harmless_variable
 from app.permits.programs.calls import PipedInput
 from app.permits.shell_scope import ShellScope
-from app.permits.shell_words import UNKNOWN_MARK, word_set
+from app.permits.shell_words import UNKNOWN_MARK, possible_commands, word_set
 
 if TYPE_CHECKING:
     from app.permits.shell.statements import Statements
@@ -124,7 +124,9 @@ class ControlFlow:
             self._statements.add_doubtful(node, f"{name} may change how programs behave")
         said: PipedInput | None = None
         end = scope.copy()
-        for value in [word.text for word in words] if is_known else [UNKNOWN_MARK]:
+        values = [word.text for word in words] if is_known else [UNKNOWN_MARK]
+        values += [word.text for known in possible_commands(words) for word in known]
+        for value in values[:_MAX_JUDGED_LOOPS]:
             own = end.copy()
             own.known_variables[name] = value
             said = self._statements.judge_statement(body, own, feed) or said

@@ -73,6 +73,9 @@ _READING_PARAMETER_EXPANSION = re.compile(
 _LINE_CONTINUATION_IN_WORD = re.compile(rb"(?:\A|[^ \t]|\\[ \t])\\\n")
 """Matches a line continuation in the middle of a word; bash joins the lines before it looks for expansions and
 comments."""
+_LINE_CONTINUATION = re.compile(rb"(?<!\\)((?:\\\\)*)\\\n")
+_SPLIT_BEFORE_BACKSLASH = re.compile(rb"[^\s;&|<>(=:,{\[!]\\")
+_ESCAPED_CHARACTER = re.compile(rb"\\(.)", re.DOTALL)
 _WORD_START = re.compile(rb"(?:\A|(?<!\\)[ \t\n])\Z")
 _COMMAND_SUBSTITUTION_START = re.compile(rb"(?<!\\)(?:\\\\)*(?:`|\$\(|\$\[|[<>]\()")
 
@@ -102,6 +105,35 @@ def _is_parsed_as_bash_does(root: Node, source: bytes) -> bool:
         ):
             return False
     return True
+
+
+def _with_joined_words(source: bytes, root: Node) -> bytes:
+    """Returns the source with the words joined that the parser splits and bash does not: at a line continuation, and
+    at a backslash behind a quotation."""
+    if _LINE_CONTINUATION_IN_WORD.search(source):
+        source = _LINE_CONTINUATION.sub(rb"\1", source)
+        root = _load_bash_parser().parse(source).root_node
+    if b"\\" not in source:
+        return source
+    waiting, found = [root], list[Node]()
+    while waiting:
+        node = waiting.pop()
+        waiting += node.children
+        start, parent = node.start_byte, node.parent
+        is_first = parent is None or parent.type != "concatenation" or parent.start_byte == start
+        if (
+            node.type == "word"
+            and is_first
+            and _SPLIT_BEFORE_BACKSLASH.fullmatch(source[max(start - 1, 0) : start + 1])
+        ):
+            found.append(node)
+    for node in sorted(found, key=lambda one: -one.start_byte):
+        word = _ESCAPED_CHARACTER.sub(
+            lambda one: b'"\'"' if one[1] == b"'" else b"'" + one[1] + b"'",
+            source[node.start_byte : node.end_byte],
+        )
+        source = source[: node.start_byte] + word + source[node.end_byte :]
+    return source
 
 
 def _is_heredoc_quoted(heredoc: Node, source: bytes) -> bool:
@@ -163,8 +195,6 @@ class ShellAnalysis:
             source = source[:MAX_COMMAND_BYTES].decode("utf-8", "ignore").encode()
         if _is_nested_deeply(text):
             self.add_doubtful(text, "is nested too deeply")
-        if _LINE_CONTINUATION_IN_WORD.search(source):
-            self.add_doubtful(text, "cannot be parsed reliably")
         root = _load_bash_parser().parse(source).root_node
         if root.has_error:
             self.add_doubtful(text, "is not valid bash")
@@ -178,7 +208,31 @@ class ShellAnalysis:
             one in source for one in (b"#", b"`", b"$(", b"$[", b"${", b"<(", b">(")
         ) and not _is_parsed_as_bash_does(root, source):
             self.add_doubtful(text, "cannot be parsed reliably")
+        joined = _with_joined_words(source, root)
+        before = scope.copy()
         Statements(self, source).judge_sequence(root.children, scope, feed)
+        if joined != source:
+            self.add_doubtful(text, "cannot be parsed reliably")
+            root = _load_bash_parser().parse(joined).root_node
+            with self.other_reading():
+                Statements(self, joined).judge_sequence(root.children, before, feed)
+
+    @contextmanager
+    def other_reading(self) -> Iterator[None]:
+        """Keeps, of the parts added inside the `with` block, only those that are forbidden or name a host: the line
+        may also mean this."""
+        parts, self.parts = self.parts, {}
+        sources = self.outside_sources
+        self._strictest_risks.append("safe")
+        try:
+            yield
+        finally:
+            kept = {part: None for part in self.parts if part.risk == "forbidden" or part.named_hosts}
+            self.parts = {**parts, **kept}
+            self.outside_sources = sources
+            self._strictest_risks.pop()
+            for part in kept:
+                self._raise_strictest_risk(part.risk)
 
     def spend_step(self) -> bool:
         """Uses up one step of the limit on work; returns False when none is left."""
@@ -204,8 +258,7 @@ class ShellAnalysis:
         found = worst_finding(findings)
         if found.risk == "safe" and self._unplain is not None:
             found = contained_finding(self._unplain)
-        if RISK_SEVERITY[found.risk] > RISK_SEVERITY[self._strictest_risks[-1]]:
-            self._strictest_risks[-1] = found.risk
+        self._raise_strictest_risk(found.risk)
         plain = None
         if words is not None and all(word.is_literal and not word.may_split for word in words):
             plain = tuple(word.text for word in words)
@@ -222,6 +275,10 @@ class ShellAnalysis:
         )
         self.parts[part] = None
 
+    def _raise_strictest_risk(self, risk: Risk) -> None:
+        if RISK_SEVERITY[risk] > RISK_SEVERITY[self._strictest_risks[-1]]:
+            self._strictest_risks[-1] = risk
+
     @contextmanager
     def strictest_risk(self) -> Iterator[Callable[[], Risk]]:
         """Yields a function that returns the highest risk among the parts added inside the `with` block."""
@@ -231,8 +288,7 @@ class ShellAnalysis:
             yield lambda: own[0]
         finally:
             own[0] = self._strictest_risks.pop()
-            if RISK_SEVERITY[own[0]] > RISK_SEVERITY[self._strictest_risks[-1]]:
-                self._strictest_risks[-1] = own[0]
+            self._raise_strictest_risk(own[0])
 
     def add_doubtful(self, text: str, why: str) -> None:
         """Adds a contained part for text that cannot be judged, with the reason."""

@@ -12,13 +12,19 @@ from app.permits.shell_words import (
     ANY_CHARACTER_MARK,
     ANY_NAME_MARK,
     CLOSE_BRACE_MARK,
+    CLOSE_CHOICE_MARK,
     COMMA_MARK,
     OPEN_BRACE_MARK,
     OPEN_BRACKET_MARK,
+    OPEN_CHOICE_MARK,
+    OR_MARK,
     UNKNOWN_MARK,
     WILDCARD_MARK_PATTERN,
+    WORD_BREAK_MARK,
     Word,
     expand_braces,
+    possible_choices,
+    unknown_choices,
     word_set,
 )
 
@@ -32,6 +38,9 @@ _TILDE_PREFIX = re.compile(r"~([A-Za-z_][A-Za-z0-9_-]*)?(?=/|$)")
 _SPLIT_OR_GLOB_CHARACTER = re.compile(rf"[\s*?\[{UNKNOWN_MARK}{ANY_NAME_MARK}{ANY_CHARACTER_MARK}]")
 _GLOB_MARK = re.compile(f"[{ANY_NAME_MARK}{ANY_CHARACTER_MARK}{OPEN_BRACKET_MARK}]")
 _BRACE_EXPANSION = re.compile(rf"{OPEN_BRACE_MARK}.*(?:\.\.|{COMMA_MARK})", re.DOTALL)
+_BLANKS = re.compile(r"\s+")
+_CHOOSING_OPERATORS = word_set(":- - := = :+ +")
+"""The operators of `${name:-word}` and the like, whose value is the variable's, the word or nothing."""
 _COUNTER_VARIABLES = frozenset("?#$!")
 _ARITHMETIC_NODES = word_set("$(( )) ( ) + - * / % ** < > <= >= == != && || ! ~ ^ & | << >> ? : number")
 
@@ -72,6 +81,20 @@ class Expansions(msgspec.Struct, frozen=True):
             self.judge_substitution(node)
             return [Word("/dev/fd/63", source_text=source, is_process_substitution=True)]
         text, splits = self._expand_piece(node, scope)
+        found = self._words_of(unknown_choices(text), source, scope, splits=splits)
+        choices = tuple(
+            tuple(
+                word
+                for piece in one.split(WORD_BREAK_MARK)
+                if piece or WORD_BREAK_MARK not in one
+                for word in self._words_of(piece, source, scope, splits=splits)
+            )
+            for one in possible_choices(text)
+        )
+        return [msgspec.structs.replace(found[0], choices=choices), *found[1:]] if choices else found
+
+    def _words_of(self, text: str, source: str, scope: ShellScope, *, splits: bool) -> list[Word]:
+        """Returns the words that braces and `~` make of a text with marks."""
         found: list[Word] = []
         splits = splits or _BRACE_EXPANSION.search(text) is not None
         for one in expand_braces(text):
@@ -89,7 +112,8 @@ class Expansions(msgspec.Struct, frozen=True):
             return UNKNOWN_MARK
         text, _ = self._expand_piece(node, scope)
         text = (
-            text.replace(OPEN_BRACE_MARK, "{")
+            unknown_choices(text)
+            .replace(OPEN_BRACE_MARK, "{")
             .replace(COMMA_MARK, ",")
             .replace(CLOSE_BRACE_MARK, "}")
             .replace(OPEN_BRACKET_MARK, "[")
@@ -143,11 +167,9 @@ class Expansions(msgspec.Struct, frozen=True):
             text, splits = self._quoted_text(node, scope)
             return "\ue014" + text, splits
         if kind == "ansi_c_string":
-            return "\ue014" + _unescape_ansi_quoted(self.node_text(node)[2:-1]), False
-        if kind == "concatenation":
-            return self._expand_concatenation(node, scope)
-        if kind == "command_name":
-            return self._expand_concatenation(node, scope)
+            return "\ue014" + unescape_ansi_quoted(self.node_text(node)[2:-1]), False
+        if kind in ("concatenation", "command_name"):
+            return self._expand_joined(node.children, scope, node.start_byte, node.end_byte)
         if kind in ("simple_expansion", "expansion"):
             return self._expand_variable(node, scope, is_quoted=False)
         if kind == "$":
@@ -171,10 +193,13 @@ class Expansions(msgspec.Struct, frozen=True):
         self.add_doubtful(f"a word could not be parsed: {kind.lower()}")
         return UNKNOWN_MARK, True
 
-    def _expand_concatenation(self, node: Node, scope: ShellScope) -> tuple[str, bool]:
+    def _expand_joined(
+        self, pieces: Iterable[Node], scope: ShellScope, at: int, end: int
+    ) -> tuple[str, bool]:
+        """Expands the pieces of a word that goes from one byte position to another."""
         texts: list[str] = []
-        splits, at = False, node.start_byte
-        for child in node.children:
+        splits = False
+        for child in pieces:
             if child.start_byte > at:
                 text, may_split = self._unquoted_piece(self._source_between(at, child.start_byte))
                 texts.append(text)
@@ -185,8 +210,8 @@ class Expansions(msgspec.Struct, frozen=True):
             texts.append(text)
             splits = splits or may_split
             at = child.end_byte
-        if at < node.end_byte:
-            text, may_split = self._unquoted_piece(self._source_between(at, node.end_byte))
+        if at < end:
+            text, may_split = self._unquoted_piece(self._source_between(at, end))
             texts.append(text)
             splits = splits or may_split
         return "".join(texts), splits
@@ -249,8 +274,8 @@ class Expansions(msgspec.Struct, frozen=True):
         text = self.node_text(node)
         name = text[2:-1] if node.type == "expansion" else text[1:]
         if not re.fullmatch(r"\w+|[@*?#$!-]", name):
-            self._judge_parameter_expansion(node, scope)
-            return UNKNOWN_MARK, not is_quoted or "@" in name
+            values = self._judge_parameter_expansion(node, scope, is_quoted=is_quoted)
+            return values, not is_quoted or "@" in name
         if name in _COUNTER_VARIABLES:
             return ANY_NAME_MARK, False
         value = self._known_value(name, scope)
@@ -262,12 +287,22 @@ class Expansions(msgspec.Struct, frozen=True):
             return UNKNOWN_MARK, True
         return value, False
 
-    def _judge_parameter_expansion(self, node: Node, scope: ShellScope) -> None:
-        """Judges the words inside `${name…}`."""
-        self.judge_substitutions_and_reads(node, scope)
-        assigned = re.match(r"\$\{(\w+):?=", self.node_text(node))
-        if assigned:
-            scope.set_variable(assigned[1], UNKNOWN_MARK)
+    def _judge_parameter_expansion(self, node: Node, scope: ShellScope, *, is_quoted: bool) -> str:
+        """Judges the words inside `${name…}` and returns its possible values: of `${name:-word}` the word and what is
+        known of the variable."""
+        pieces = node.children
+        if len(pieces) < 4 or pieces[2].type not in _CHOOSING_OPERATORS:
+            self.judge_substitutions_and_reads(node, scope)
+            return UNKNOWN_MARK
+        name, operator = self.node_text(pieces[1]), pieces[2].type
+        word, _ = self._expand_joined(pieces[3:-1], scope, pieces[2].end_byte, node.end_byte - 1)
+        other = "" if operator.endswith("+") else self._known_value(name, scope)
+        if operator.endswith("="):
+            scope.set_variable(name, UNKNOWN_MARK)
+        values = [word] if other is None else [word, other]
+        if not is_quoted:
+            values = [_BLANKS.sub(WORD_BREAK_MARK, value) for value in values]
+        return f"{OPEN_CHOICE_MARK}{OR_MARK.join(values)}{CLOSE_CHOICE_MARK}"
 
     def _judge_arithmetic(self, node: Node, scope: ShellScope) -> None:
         """Judges `$(( … ))`: bash evaluates a variable in it as an expression, which may run code."""
@@ -337,6 +372,36 @@ def _unescape_double_quoted(text: str) -> str:
     return re.sub(r"\\([$`\"\\])", r"\1", text)
 
 
-def _unescape_ansi_quoted(text: str) -> str:
-    """Removes the escapes of `$'…'`."""
-    return UNKNOWN_MARK if "\\" in text else text
+_ANSI_ESCAPE = re.compile(
+    r"\\(?:([0-7]{1,3})|x(\{[0-9A-Fa-f]*\}?|[0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|c(\\\\|.)|(.))",
+    re.DOTALL,
+)
+_ANSI_CHARACTERS = dict(zip("abeEfnrtv\\'\"?", "\a\b\x1b\x1b\f\n\r\t\v\\'\"?", strict=True))
+_NO_TEXT = re.compile("[\ud800-\udfff\ue000-\uf8ff]")
+
+
+def unescape_ansi_quoted(text: str) -> str:
+    """Removes the escapes of `$'…'`, as bash does. A text that is not UTF-8, or has characters that are marks here,
+    is unknown."""
+    if "\\" not in text:
+        return text
+
+    def unescape(found: re.Match[str]) -> bytes:
+        octal, byte, short, long, control, other = found.groups()
+        if octal or byte:
+            return bytes([(int(octal, 8) if octal else int(byte.strip("{}") or "0", 16)) & 0xFF])
+        if short or long:
+            return chr(int(short or long, 16)).encode()
+        if control:
+            return b"\x7f" if control == "?" else bytes([control[0].upper().encode("ascii")[0] & 0x1F])
+        return _ANSI_CHARACTERS.get(other, found[0]).encode()
+
+    pieces, at = list[bytes](), 0
+    try:
+        for found in _ANSI_ESCAPE.finditer(text):
+            pieces += [text[at : found.start()].encode(), unescape(found)]
+            at = found.end()
+        known = b"".join([*pieces, text[at:].encode()]).partition(b"\0")[0].decode()
+    except (ValueError, OverflowError):
+        return UNKNOWN_MARK
+    return UNKNOWN_MARK if _NO_TEXT.search(known) else known

@@ -11,7 +11,7 @@ from app.permits.programs.calls import PipedInput
 from app.permits.shell.branches import STATEMENT_NODE_TYPES
 from app.permits.shell.expansions import Expansions
 from app.permits.shell_scope import ShellScope
-from app.permits.shell_words import UNKNOWN_MARK, Word
+from app.permits.shell_words import UNKNOWN_MARK, Word, possible_commands
 
 if TYPE_CHECKING:
     from app.permits.shell.command_line import ShellAnalysis
@@ -78,7 +78,8 @@ class Redirections:
                 findings.append(contained_finding("a redirection has no target, which shells do not accept"))
             if operator in (">&", "<&") and target.type == "number" and not target.child_count:
                 continue
-            for word in expansions.expand_node(target, scope):
+            words = expansions.expand_node(target, scope)
+            for word in [*words, *(one for known in possible_commands(words) for one in known)]:
                 if operator in (">&", "<&") and word.text == "-":
                     continue
                 sources.append(word)

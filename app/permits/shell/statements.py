@@ -13,7 +13,7 @@ from app.permits.shell.branches import SKIPPED_NODE_TYPES, STATEMENT_NODE_TYPES,
 from app.permits.shell.redirections import Redirections
 from app.permits.shell.simple_command import SimpleCommand, judge_simple_command
 from app.permits.shell_scope import ShellScope
-from app.permits.shell_words import UNKNOWN_MARK, Word, literal_text_of
+from app.permits.shell_words import UNKNOWN_MARK, Word, literal_text_of, possible_commands
 
 if TYPE_CHECKING:
     from app.permits.shell.command_line import ShellAnalysis
@@ -150,7 +150,11 @@ class Statements:
         inherited = reading.is_input_of_workspace
         reading.is_input_of_workspace = inherited if feed is None else feed.is_of_workspace
         simple = SimpleCommand(text, words, scope, feed, redirected, tuple(assigned))
+        before = scope.copy() if any(word.choices for word in words) else scope
         said = judge_simple_command(reading, simple)
+        for known in possible_commands(words):
+            with reading.other_reading():
+                judge_simple_command(reading, simple._replace(words=known, scope=before.copy()))
         reading.is_input_of_workspace = inherited
         scope.has_exited = re.fullmatch(r"exit(?: \d+)?", text) is not None
         return said

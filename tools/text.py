@@ -125,10 +125,12 @@ def _remove_controls(text: str) -> str:
 
 
 _INVISIBLE_CHARACTERS = frozenset(
-    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2065\u2800\u3164\uffa0"
+    "\ufff0\ufff1\ufff2\ufff3\ufff4\ufff5\ufff6\ufff7\ufff8"
     "\ufe00\ufe01\ufe02\ufe03\ufe04\ufe05\ufe06\ufe07\ufe08\ufe09\ufe0a\ufe0b\ufe0c\ufe0d\ufe0e\ufe0f"
 )
-"""Characters that draw nothing, although they count as letters, marks or symbols; variation selectors among them."""
+"""Characters that draw nothing, although they count as letters, marks, symbols or unassigned; variation selectors
+among them."""
 _TAGS = "\U000e0000", "\U000e0fff"
 """The first and last of the characters that a model reads and no font draws: tags and further variation selectors."""
 _RARE_FORMAT_RANGES = "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
@@ -178,6 +180,26 @@ def remove_invisible_chars(text: str) -> str:
 def show_invisible(text: str) -> str:
     """Shows the characters that `remove_invisible_chars` removes as code points."""
     return _replace_invisible(text, _code_point)
+
+
+def hidden_character(text: str, *, allowed: str = "") -> str:
+    """Returns the number (`U+202E`) of the first character of a text that is a control character or that
+    `remove_invisible_chars` removes; empty if there is none. A name, an address or a value that is sent back as it is
+    cannot be cleaned: whoever finds such a character in it refuses it."""
+    if text.isascii() and text.isprintable():
+        return ""
+    return next(
+        (
+            f"U+{ord(character):04X}"
+            for at, character in enumerate(text)
+            if character not in allowed
+            and (
+                unicodedata.category(character) in ("Cc", "Cs")
+                or (_is_invisible(character) and not _joins_drawn(text, at))
+            )
+        ),
+        "",
+    )
 
 
 def _replace_invisible(text: str, replacement: Callable[[str], str]) -> str:

@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 
 from app.values.forms import AskedForm, FormChoice, FormField
-from tools.text import escape_controls, remove_invisible_chars
+from app.values.user_errors import UserError
+from tools.text import escape_controls, hidden_character, remove_invisible_chars
 
 _MAX_FORM_FIELDS, _MAX_FIELD_CHOICES = 50, 500
 _MAX_ANSWER_CHARS = 10_000
@@ -22,7 +23,8 @@ _YES_WORDS, _NO_WORDS = ("y", "yes", "true", "1", "on"), ("n", "no", "false", "0
 
 
 def make_elicitation_form(server: str, params: Mapping[str, Any]) -> AskedForm:
-    """Makes the form for the parameters of `elicitation/create`."""
+    """Makes the form for the parameters of `elicitation/create`. Raises `UserError` if the name of a field or the value
+    of a choice, which the server would get back, has hidden characters."""
     message = _clean_server_text(params.get("message"))[:4_000]
     if params.get("mode") == "url":
         return AskedForm(server=server, message=message, url=_clean_server_text(params.get("url"))[:4_000])
@@ -33,6 +35,13 @@ def make_elicitation_form(server: str, params: Mapping[str, Any]) -> AskedForm:
     fields = tuple(
         _make_form_field(name, _as_object(said), is_needed=name in needed) for name, said in properties
     )
+    for field in fields:
+        values = (hidden_character(each.value, allowed="\t\n\r") for each in field.choices)
+        if code := hidden_character(field.name) or next(filter(None, values), ""):
+            raise UserError(
+                f"The MCP server {server} asked a question that was declined automatically: the field "
+                f'"{field.title}" contains the hidden character {code} in its name or choices.'
+            )
     return AskedForm(server=server, message=message, fields=fields)
 
 
@@ -109,7 +118,7 @@ def _make_form_field(name: str, said: Mapping[str, Any], *, is_needed: bool) -> 
     if kind in ("number", "integer"):
         return _add_field_limits(field, kind, said, "minimum", "maximum")
     form = said.get("format")
-    field = msgspec.structs.replace(field, format=form if isinstance(form, str) else "")
+    field = msgspec.structs.replace(field, format=_clean_server_text(form) if isinstance(form, str) else "")
     return _add_field_limits(field, "text", said, "minLength", "maxLength")
 
 
@@ -145,8 +154,8 @@ def _default_answer_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return ", ".join(map(str, value))[:_MAX_ANSWER_CHARS]
-    return escape_controls(str(value))[:_MAX_ANSWER_CHARS] if isinstance(value, str | int | float) else ""
+        return ", ".join(map(_clean_server_text, value))[:_MAX_ANSWER_CHARS]
+    return _clean_server_text(value)[:_MAX_ANSWER_CHARS] if isinstance(value, str | int | float) else ""
 
 
 def _parse_number(field: FormField, text: str) -> tuple[Any, str]:

@@ -24,6 +24,7 @@ from app.mcp.server_errors import (
 from app.mcp.server_manifest import ServerManifest, manifest_file_key
 from app.values.mcp_servers import ServerState
 from app.values.user_errors import UserError
+from tools.text import hidden_character
 
 if TYPE_CHECKING:
     from app.mcp.server_connection import ConnectionAttempt, ListedKind, ServerCallbacks, ServerConnection
@@ -321,9 +322,18 @@ class ManagedServer:
     async def complete_argument(
         self, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str]
     ) -> dict[str, Any]:
-        return await self._request_with_retry(
+        """Requests completions of an argument; values with hidden characters are left out."""
+        answer = await self._request_with_retry(
             lambda link: link.complete_argument(ref, argument, value, context, silence=10)
         )
+        found = answer["completion"]
+        return {
+            **answer,
+            "completion": {
+                **found,
+                "values": [each for each in found["values"] if not hidden_character(each)],
+            },
+        }
 
     async def _request_with_retry(
         self, work: "Callable[[ServerConnection], Awaitable[dict[str, Any]]]"

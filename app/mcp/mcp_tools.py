@@ -200,7 +200,7 @@ class McpTools:
         self._outer_context_by_call[context.call_id] = context
         work = asyncio.ensure_future(context.caller.call(entry.full_name, arguments.arguments))
         try:
-            return await _wait_or_background(context, f"{entry.server} · {entry.tool.shown_name}", work)
+            return await _wait_or_background(context, f"{entry.server} · {entry.tool.name}", work)
         finally:
             if work.done():
                 self._outer_context_by_call.pop(context.call_id, None)
@@ -212,7 +212,7 @@ class McpTools:
         if life.manifest is None:
             return life.failure_text() if life.failure_reason else f"{arguments.server} has not answered yet."
         names = [
-            entry.tool.shown_name
+            entry.tool.name
             for entry in self._hub.callable_tools().values()
             if entry.server == arguments.server
         ]
@@ -230,15 +230,15 @@ class McpTools:
         async def run(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
             outer = self._outer_context_by_call.get(context.call_id.rpartition("/")[0])
             work = asyncio.ensure_future(self._run_server_tool(entry, arguments, context, outer))
-            return await _wait_or_background(context, f"{entry.server} · {tool.shown_name}", work)
+            return await _wait_or_background(context, f"{entry.server} · {tool.name}", work)
 
         return Tool(
             name=entry.full_name,
-            label=f"{entry.server} · {tool.title or tool.shown_name}",
-            description=tool.description or tool.title or tool.shown_name,
+            label=f"{entry.server} · {tool.title or tool.name}",
+            description=tool.description or tool.title or tool.name,
             schema=tool.declared_schema,
             run=run,
-            show=make_card_function(entry.server, tool.title or tool.shown_name),
+            show=make_card_function(entry.server, tool.title or tool.name),
             is_read_only=tool.says_read_only and life.config.trust_hints,
             effects=_make_effects_function(life, only_looks=tool.says_read_only),
             claim=_declared_effect_text(tool),
@@ -413,7 +413,7 @@ def _declared_effect_text(tool: DescribedTool) -> str:
 
 def _describe_offered_tool(entry: OfferedTool) -> str:
     claim = _declared_effect_text(entry.tool)
-    head = f"{entry.server} {entry.tool.shown_name}" + (f" ({claim})" if claim else "")
+    head = f"{entry.server} {entry.tool.name}" + (f" ({claim})" if claim else "")
     schema = msgspec.json.encode(entry.tool.declared_schema).decode()
     return f"{head}\n{entry.tool.description}\narguments: {schema}".replace("\n\n", "\n")
 
@@ -427,10 +427,7 @@ def _tool_names_text(entries: list[OfferedTool]) -> str:
 
 
 def _join_tool_names(entries: list[OfferedTool], *, with_server: bool = True) -> str:
-    names = [
-        f"{entry.server} {entry.tool.shown_name}" if with_server else entry.tool.shown_name
-        for entry in entries
-    ]
+    names = [f"{entry.server} {entry.tool.name}" if with_server else entry.tool.name for entry in entries]
     more = f", and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
     return one_line(", ".join(names[:_MAX_NAMES])) + more
 
@@ -442,11 +439,7 @@ def _resource_list_text(hub: ServerRegistry, arguments: McpResourceArguments) ->
     found = [*manifest.resources, *manifest.templates]
     page = found[arguments.offset : arguments.offset + _RESOURCES_PER_PAGE]
     lines = [
-        remove_invisible_chars(
-            " – ".join(
-                filter(None, (one.uri, one.name, one.mime_type, one.description.split("\n", 1)[0][:120]))
-            )
-        )
+        " – ".join(filter(None, (one.uri, one.name, one.mime_type, one.description.split("\n", 1)[0][:120])))
         for one in page
     ]
     left = len(found) - arguments.offset - len(page)

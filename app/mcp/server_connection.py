@@ -432,18 +432,20 @@ def to_server_error(problem: BaseException) -> ServerUnavailable:
         problem = problem.exceptions[0]
     if isinstance(problem, ServerUnavailable):
         return problem
+    return ServerUnavailable(show_invisible(one_line(_error_text(problem)[:500])))
+
+
+def _error_text(problem: BaseException) -> str:
     if type(problem).__name__ == "ValidationError":
-        return ServerUnavailable(
-            f"its message does not follow the protocol: {describe_validation_error(problem)}"[:300]
-        )
+        return f"its message does not follow the protocol: {describe_validation_error(problem)}"
     if type(problem).__name__ == "MCPError":
-        return ServerUnavailable(one_line(str(problem.args[1]))[:500])
+        return str(problem.args[1])
     if type(problem).__name__ == "HTTPStatusError":
         answer = problem.response  # pyright: ignore[reportAttributeAccessIssue]  (httpx2's, as above)
-        return ServerUnavailable(f"the server answered {answer.status_code} {answer.reason_phrase}".rstrip())
+        return f"the server answered {answer.status_code} {answer.reason_phrase}".rstrip()
     if isinstance(problem, OSError):
-        return ServerUnavailable(problem.strerror or str(problem))
-    return ServerUnavailable(one_line(f"{problem or type(problem).__name__}")[:500])
+        return problem.strerror or str(problem)
+    return str(problem) or type(problem).__name__
 
 
 _EXIT_CODE_TIMEOUT_SECONDS = 0.5

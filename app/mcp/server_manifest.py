@@ -2,24 +2,30 @@
 
 There is one file for each way to reach a server, without secrets. Texts of servers are untrusted: they are
 cleaned when they arrive, and schemas are reduced to valid shapes, so that code that checks arguments can rely
-on them.
+on them. Names, addresses and values are sent back to the server as they are; an item with hidden characters in
+them is left out.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
+from app.values.json_texts import texts_of, with_texts
 from app.version import VERSION
-from tools.text import escape_controls, one_line, remove_invisible_chars
+from tools.text import escape_controls, hidden_character, one_line, remove_invisible_chars, show_invisible
 
 CLIENT_CAPABILITIES: Final = "elicitation.form elicitation.url roots.listChanged"
 """The capabilities that bayou declares, on which the server's offers depend."""
 _MAX_NAME_CHARS, _MAX_DESCRIPTION_CHARS, _MAX_INSTRUCTION_CHARS, _MAX_URI_CHARS = 200, 8_000, 8_000, 2_000
 _IGNORED_SCHEMA_KEYWORDS = frozenset({"$schema", "$id", "title"})
 _MAX_SCHEMA_DEPTH, _MAX_SCHEMA_BYTES = 40, 200_000
+_EXACT_KEYWORDS = frozenset({"const", "default"})
+"""Keywords of a schema, besides `enum`, whose values a caller sends as they are."""
+_MAX_OMISSIONS, _OMITTED_NAME_CHARS = 20, 80
 
 
 class ServerIntroduction(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -44,12 +50,6 @@ class DescribedTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     schema: dict[str, Any] = {}
     says_read_only: bool = False
     says_destructive: bool = False
-
-    @property
-    def shown_name(self) -> str:
-        """The tool's name without characters that control a terminal or are invisible. Calls to the server use the
-        name as it is."""
-        return one_line(sanitize_text(self.name, _MAX_NAME_CHARS))
 
     @property
     def description_first_line(self) -> str:
@@ -101,6 +101,9 @@ class DescribedResource(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     mime_type: str = ""
 
 
+_Item = TypeVar("_Item", DescribedTool, DescribedPrompt, DescribedResource)
+
+
 class ServerManifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A server's greeting, tools, prompts and resources."""
 
@@ -109,6 +112,8 @@ class ServerManifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     prompts: tuple[DescribedPrompt, ...] = ()
     resources: tuple[DescribedResource, ...] = ()
     templates: tuple[DescribedResource, ...] = ()
+    omissions: tuple[str, ...] = ()
+    """A sentence for each item that is left out because of hidden characters."""
 
     @property
     def instructions(self) -> str:
@@ -152,29 +157,64 @@ def manifest_file_key(way: Mapping[str, Any]) -> str:
 
 
 def build_manifest(greeting: ServerIntroduction, listed: Mapping[str, list[Any]]) -> ServerManifest:
-    """Converts a server's lists to a manifest with cleaned texts; items without a name and duplicates are
-    left out."""
-    return ServerManifest(
+    """Converts a server's lists to a manifest with cleaned texts. Items without a name, duplicates, and items with
+    hidden characters in what is sent back are left out."""
+    omissions: list[str] = []
+
+    def visible(kind: str, parse: Callable[[Mapping[str, Any]], _Item]) -> Iterator[_Item]:
+        for item in map(parse, listed.get(f"{kind}s", ())):
+            if code := _hidden_in_item(item):
+                name = item.uri if isinstance(item, DescribedResource) else item.name
+                shown = show_invisible(one_line(name[:_OMITTED_NAME_CHARS]))
+                omissions.append(
+                    f'The {kind} "{shown}" is left out: a name, address or value of it contains the hidden '
+                    f"character {code}."
+                )
+            else:
+                yield item
+
+    manifest = ServerManifest(
         greeting=msgspec.structs.replace(
             greeting, instructions=sanitize_text(greeting.instructions, _MAX_INSTRUCTION_CHARS)
         ),
-        tools=tuple(_remove_duplicates([_parse_tool(raw) for raw in listed.get("tools", ())])),
-        prompts=tuple(_remove_duplicates([_parse_prompt(raw) for raw in listed.get("prompts", ())])),
-        resources=tuple(_parse_resource(raw, "uri") for raw in listed.get("resources", ())),
-        templates=tuple(_parse_resource(raw, "uriTemplate") for raw in listed.get("templates", ())),
+        tools=tuple(_remove_duplicates(visible("tool", _parse_tool))),
+        prompts=tuple(_remove_duplicates(visible("prompt", _parse_prompt))),
+        resources=tuple(visible("resource", partial(_parse_resource, field="uri"))),
+        templates=tuple(visible("template", partial(_parse_resource, field="uriTemplate"))),
     )
+    if (more := len(omissions) - _MAX_OMISSIONS) > 0:
+        omissions[_MAX_OMISSIONS:] = [f"{more:,} more are left out for the same reason."]
+    return msgspec.structs.replace(manifest, omissions=tuple(omissions))
+
+
+def _hidden_in_item(item: DescribedTool | DescribedPrompt | DescribedResource) -> str:
+    """Returns the number of a hidden character in what is sent back to the server of this item; empty if there is
+    none. Values may have several lines."""
+    match item:
+        case DescribedTool():
+            found = (hidden_character(text, allowed="\t\n\r") for text in texts_of(item.schema, names=True))
+            return hidden_character(item.name) or next(filter(None, found), "")
+        case DescribedPrompt():
+            names = (item.name, *(argument.name for argument in item.arguments))
+            return next(filter(None, map(hidden_character, names)), "")
+        case DescribedResource():
+            return hidden_character(item.uri)
 
 
 def sanitize_text(text: Any, most: int) -> str:
     """Removes characters that control a terminal, are invisible, or change the direction of writing."""
     if not isinstance(text, str):
         return ""
-    text = escape_controls(remove_invisible_chars(text.replace("\r\n", "\n"))).strip()
+    text = _visible_text(text.replace("\r\n", "\n")).strip()
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _remove_duplicates(found: list[Any]) -> list[Any]:
-    return list({one.name: one for one in reversed(found) if one.name}.values())[::-1]
+def _visible_text(text: str) -> str:
+    return escape_controls(remove_invisible_chars(text))
+
+
+def _remove_duplicates(found: Iterable[_Item]) -> list[Any]:
+    return list({one.name: one for one in reversed([*found]) if one.name}.values())[::-1]
 
 
 def _parse_tool(raw: Mapping[str, Any]) -> DescribedTool:
@@ -207,7 +247,7 @@ def _parse_prompt(raw: Mapping[str, Any]) -> DescribedPrompt:
 
 def _parse_resource(raw: Mapping[str, Any], field: str) -> DescribedResource:
     return DescribedResource(
-        uri=one_line(str(raw.get(field) or ""))[:_MAX_URI_CHARS],
+        uri=str(raw.get(field) or "")[:_MAX_URI_CHARS],
         name=one_line(sanitize_text(raw.get("title") or raw.get("name"), _MAX_NAME_CHARS)),
         description=sanitize_text(raw.get("description"), _MAX_DESCRIPTION_CHARS),
         mime_type=one_line(sanitize_text(raw.get("mimeType"), 100)),
@@ -215,7 +255,8 @@ def _parse_resource(raw: Mapping[str, Any], field: str) -> DescribedResource:
 
 
 def reduce_to_valid_schema(raw: Any) -> dict[str, Any]:
-    """Returns an object schema whose keywords all have valid shapes; invalid keywords are left out."""
+    """Returns an object schema whose keywords all have valid shapes and whose texts are cleaned; invalid keywords are
+    left out. Names and values that a caller sends as they are stay unchanged."""
     if not isinstance(raw, dict) or len(msgspec.json.encode(raw)) > _MAX_SCHEMA_BYTES:
         raw = {}
     found = _reduce_schema_node(raw, 0)
@@ -225,6 +266,8 @@ def reduce_to_valid_schema(raw: Any) -> dict[str, Any]:
 def _reduce_schema_node(node: Mapping[str, Any], depth: int) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for key, value in node.items():
+        if hidden_character(key):
+            continue
         if key in ("properties", "$defs", "definitions", "patternProperties"):
             fits = isinstance(value, dict) and depth < _MAX_SCHEMA_DEPTH
             value = (
@@ -268,4 +311,4 @@ def _check_plain_keyword(key: str, value: Any) -> tuple[bool, Any]:
         return isinstance(value, int | float) and not isinstance(value, bool), value
     if key in ("title", "description", "format", "pattern", "$ref", "$schema", "$id"):
         return isinstance(value, str), sanitize_text(value, _MAX_DESCRIPTION_CHARS)
-    return key != "$comment", value
+    return key != "$comment", value if key in _EXACT_KEYWORDS else with_texts(value, _visible_text)

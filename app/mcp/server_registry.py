@@ -251,11 +251,9 @@ class ServerRegistry:
         return {name: entry for name, entry in self.all_tools().items() if entry.reach != "hidden"}
 
     def find_tool(self, server: str, tool: str) -> OfferedTool | None:
-        """Returns a tool by the server's own name for it, by the full name, or by the name as it is shown."""
+        """Returns a tool by the server's own name for it or by the full name."""
         offered = [entry for entry in self.callable_tools().values() if entry.server == server]
-        exact = (entry for entry in offered if tool in (entry.tool.name, entry.full_name))
-        shown = (entry for entry in offered if entry.tool.shown_name == tool)
-        return next(exact, None) or next(shown, None)
+        return next((entry for entry in offered if tool in (entry.tool.name, entry.full_name)), None)
 
     # Contact
 
@@ -333,6 +331,7 @@ class ServerRegistry:
             era=manifest.greeting.era if manifest else "",
             version=manifest.greeting.version if manifest else "",
             tools=tools,
+            omissions=manifest.omissions if manifest else (),
             prompt_count=len(manifest.prompts) if manifest else 0,
             resource_count=len(manifest.resources) + len(manifest.templates) if manifest else 0,
             tokens=sum(tool.tokens for tool in tools if tool.reach == "direct"),

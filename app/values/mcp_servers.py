@@ -64,6 +64,8 @@ class ServerView(Wire, frozen=True, kw_only=True):
     era: str = ""
     version: str = ""
     tools: tuple[ToolView, ...] = ()
+    omissions: tuple[str, ...] = ()
+    """A sentence for each tool, prompt or resource of the server that is left out because of hidden characters."""
     prompt_count: int = 0
     resource_count: int = 0
     tokens: int = 0

@@ -1,6 +1,6 @@
 """An MCP server of the older era, on nothing but Python's own library, with every fault that a test asks for by a word.
 
-faulty.py WORD…: noise, exit-in-start, hang-in-start, hang-at-end, many, liar, broken-list, hostile, form
+faulty.py WORD…: noise, exit-in-start, refuse-start, hang-in-start, hang-at-end, many, liar, broken-list, hostile, form
 """
 
 import json
@@ -12,7 +12,8 @@ import time
 
 WORDS = set(sys.argv[1:])
 SIGNS = os.environ.get("SIGNS", "")
-"""Put into every text of the server and of its tool "signs"."""
+"""Put into every text of the server and of its tool "signs", and into what other tools, prompts, resources and
+questions get back as it is."""
 TOOL = {"name": "echo", "description": "Says it again", "inputSchema": {"type": "object"}}
 FORM = {
     "message": "Which boat shall be booked?",
@@ -27,6 +28,11 @@ FORM = {
         "required": ["name"],
     },
 }
+QUESTIONS = {
+    "text": {"a": {"type": "string", "default": f"b{SIGNS}", "format": f"f{SIGNS}"}},
+    "choice": {"a": {"type": "string", "enum": ["a", f"b{SIGNS}"]}},
+    "field": {f"a{SIGNS}": {"type": "string"}},
+}
 renamed = threading.Event()
 lock = threading.Lock()
 
@@ -35,6 +41,15 @@ def say(**message):
     with lock:
         sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
         sys.stdout.flush()
+
+
+def object_schema(**properties):
+    return {"type": "object", "properties": properties}
+
+
+def prompts():
+    found = {"greet": "who", **({f"hail{SIGNS}": "who", "argument": f"who{SIGNS}"} if SIGNS else {})}
+    return [{"name": name, "arguments": [{"name": one, "required": True}]} for name, one in found.items()]
 
 
 def tools():
@@ -49,7 +64,18 @@ def tools():
     if "broken-list" in WORDS:
         return [{**TOOL, "inputSchema": {"type": "object", "properties": 3}}]
     if SIGNS:
-        return [{**TOOL, "name": f"signs{SIGNS}", "title": f"Signs{SIGNS}", "description": f"Shows{SIGNS}"}]
+        texts = {"description": f"p{SIGNS}", "examples": [f"e{SIGNS}"], "x-note": {f"k{SIGNS}": f"v{SIGNS}"}}
+        signs = object_schema(a={"type": "string", "enum": ["one\ntwo"], **texts}, b={f"en{SIGNS}um": 5})
+        about = {"name": "signs", "title": f"Signs{SIGNS}", "description": f"Shows{SIGNS}"}
+        return [
+            {**TOOL, **about, "inputSchema": signs},
+            {**TOOL, "name": "ask"},
+            {**TOOL, "name": f"name{SIGNS}"},
+            {**TOOL, "name": "property", "inputSchema": object_schema(**{f"a{SIGNS}": {"type": "string"}})},
+            {**TOOL, "name": "enum", "inputSchema": object_schema(a={"enum": ["a", f"b{SIGNS}"]})},
+            {**TOOL, "name": "const", "inputSchema": object_schema(a={"items": {"const": f"b{SIGNS}"}})},
+            {**TOOL, "name": "default", "inputSchema": object_schema(a={"default": {f"b{SIGNS}": 1}})},
+        ]
     if "hostile" in WORDS:
         return [{**TOOL, "name": "\x1b[2Jevil\u202e", "description": "[red]\x1b]52;c;AAAA\x07 \u200bhidden"}]
     about = os.environ.get("DESCRIPTION", TOOL["description"])
@@ -95,6 +121,10 @@ def call(number, name, arguments, token):
         say(id="r1", method="roots/list")
         replies.get()
         answer(text(f"done{SIGNS}"))
+    elif SIGNS and name == "ask":
+        asked = {"message": "Which?", "requestedSchema": object_schema(**QUESTIONS[arguments["about"]])}
+        say(id="e1", method="elicitation/create", params=asked)
+        answer(text(json.dumps(replies.get())))
     elif name == "structured":
         answer(structuredContent={"degrees": 21})
     elif name == "image":
@@ -136,6 +166,9 @@ def handle(message):
     elif method == "initialize":
         if "hang-in-start" in WORDS:
             return
+        if "refuse-start" in WORDS:
+            say(id=number, error={"code": -32000, "message": f"not today{SIGNS}"})
+            return
         about = {"name": "faulty", "version": f"1{SIGNS}"}
         offered = {"tools": {"listChanged": True}, "resources": {}, "prompts": {}}
         result = {"protocolVersion": "2025-11-25", "capabilities": offered, "serverInfo": about}
@@ -143,12 +176,15 @@ def handle(message):
     elif method == "tools/list":
         say(id=number, result={"tools": tools()})
     elif method == "resources/list":
-        say(id=number, result={"resources": [{"uri": "note://1", "name": "a note"}]})
+        uris = ["note://1", *([f"note://2{SIGNS}"] if SIGNS else [])]
+        say(id=number, result={"resources": [{"uri": uri, "name": "a note"} for uri in uris]})
+    elif method == "resources/templates/list" and SIGNS:
+        template = {"uriTemplate": f"note://{{number}}{SIGNS}", "name": "any note"}
+        say(id=number, result={"resourceTemplates": [template]})
+    elif method == "completion/complete" and SIGNS:
+        say(id=number, result={"completion": {"values": ["Ada", f"Bob{SIGNS}"]}})
     elif method == "prompts/list":
-        say(
-            id=number,
-            result={"prompts": [{"name": "greet", "arguments": [{"name": "who", "required": True}]}]},
-        )
+        say(id=number, result={"prompts": prompts()})
     elif method == "resources/read":
         say(id=number, result={"contents": [{"uri": params["uri"], "text": "written down"}]})
     elif method == "prompts/get":

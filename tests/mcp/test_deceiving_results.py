@@ -5,7 +5,6 @@ import struct
 
 import pytest
 
-from app.engine.mcp.mcp_commands import test_server as check_server
 from app.mcp.result_conversion import AnswerConverter
 from app.providers.scripted import say
 from app.values.content import text_of
@@ -47,7 +46,7 @@ HIDDEN = [
         "\ufe01",
         "\ufe0f",
     ),
-    *("\U000e0100", "\u200b", "\u200d", "\u3164", "\u17b4", "\U0001d173"),
+    *("\U000e0100", "\u200b", "\u200d", "\u3164", "\u17b4", "\U0001d173", "\u2065", "\ufff0", "\ufff8"),
 ]
 JOINED = [
     *(
@@ -67,7 +66,6 @@ async def test_a_server_hides_nothing_in_its_texts(desk: Desk, signs: str) -> No
         "1",
         "Signs",
         "Shows",
-        "signs",
         "1 at it",
         f"done<U+{ord(signs):04X}>",
         f"Greet Ada<U+{ord(signs):04X}>",
@@ -76,19 +74,18 @@ async def test_a_server_hides_nothing_in_its_texts(desk: Desk, signs: str) -> No
 
 @pytest.mark.parametrize("signs", JOINED)
 async def test_emoji_and_joined_letters_of_a_server_stay(desk: Desk, signs: str) -> None:
-    ends = ["1", "Signs", "Shows", "signs", "1 at it", "done", "Greet Ada"]
+    ends = ["1", "Signs", "Shows", "1 at it", "done", "Greet Ada"]
     assert await texts_of_server(desk, signs) == [f"{end}{signs}" for end in ends]
 
 
 async def texts_of_server(desk: Desk, signs: str) -> list[str]:
-    """The version of a server that puts these signs everywhere, title, description and shown name of its tool, what
-    the tool says meanwhile and at its end, and its prompt."""
+    """The version of a server that puts these signs everywhere, title and description of its tool, what the tool says
+    meanwhile and at its end, and its prompt."""
     desk.configure(docs={"exposure": "search", "env": {"SIGNS": signs}})
     session = desk.open()
     view = await session.mcp.test_server("docs")
-    (tool,) = view.tools
-    listed = (await check_server(session.mcp, "docs")).rpartition("\n")[2].removeprefix("  ")
-    result = await desk.result("mcp_call", server="docs", tool=listed, arguments={})
+    tool = view.tools[0]
+    result = await desk.result("mcp_call", server="docs", tool=tool.name, arguments={})
     progress = await desk.until(lambda event: isinstance(event, ToolExecutionUpdate))
     desk.script.responses.append(say("hello"))
     await session.prompt("/docs:greet Ada")
@@ -98,7 +95,6 @@ async def texts_of_server(desk: Desk, signs: str) -> list[str]:
         view.version,
         tool.title,
         tool.description,
-        listed,
         text_of(progress.partial_result.content),
         result,
         prompt,

@@ -11,7 +11,7 @@ from app.resources.server_files import user_servers_file
 from app.values.mcp_servers import ServerView, ToolExposure
 from app.values.user_errors import UserError
 from tools.amounts import pluralized
-from tools.text import one_line, remove_invisible_chars
+from tools.text import one_line
 
 if TYPE_CHECKING:
     from app.mcp.config_entries import Exposure, ServerConfig
@@ -231,7 +231,7 @@ def servers_text(servers: McpServers) -> str:
             "mcp import PROGRAM"
         )
     wide = max((len(view.name) for view in views), default=0)
-    lines = [server_line(view, wide) for view in views]
+    lines = [line for view in views for line in (server_line(view, wide), *_omission_lines(view))]
     return "\n".join([*lines, *servers.configuration_problems])
 
 
@@ -261,8 +261,12 @@ async def test_server(servers: McpServers, name: str) -> str:
     lines += [f"  {view.version}"] if view.version else []
     lines.append(f"  {offered_tools_text(view) or 'no tools'}")
     if 0 < len(view.tools) <= _MAX_SHOWN_TOOL_NAMES:
-        lines.append(f"  {', '.join(one_line(remove_invisible_chars(tool.name)) for tool in view.tools)}")
-    return "\n".join(lines)
+        lines.append(f"  {', '.join(tool.name for tool in view.tools)}")
+    return "\n".join([*lines, *_omission_lines(view)])
+
+
+def _omission_lines(view: ServerView) -> list[str]:
+    return [f"  {text}" for text in view.omissions]
 
 
 def connection_failure_text(name: str, why: str) -> str:

@@ -112,7 +112,7 @@ class ServerPrompts:
                     images.append(image)
                 else:
                     parts.append(
-                        f'<resource server="{life.config.name}" uri="{escape_controls(uri)}">\n{text}\n</resource>'
+                        f'<resource server="{life.config.name}" uri="{_clean_text(uri)}">\n{text}\n</resource>'
                     )
         return msgspec.structs.replace(words, text="\n\n".join(parts), images=tuple(images))
 
@@ -218,10 +218,13 @@ class ServerQuestions:
 
     async def ask_user(self, server: str, params: dict[str, Any]) -> dict[str, Any]:
         """Asks the user a question of an MCP server and returns the result of `elicitation/create`."""
-        form = make_elicitation_form(server, params)
-        if not self._forms.can_ask and server not in self._reported:
-            self._reported.add(server)
-            self._event_bus.warn(
+        try:
+            form = make_elicitation_form(server, params)
+        except UserError as problem:
+            self._warn_once(str(problem))
+            return {"action": "decline"}
+        if not self._forms.can_ask:
+            self._warn_once(
                 f"The MCP server {server} asked a question that only the user can answer; it was declined "
                 f"automatically."
             )
@@ -229,3 +232,8 @@ class ServerQuestions:
         if reply.action != "accept" or form.url:
             return {"action": reply.action}
         return {"action": "accept", "content": dict(reply.content)}
+
+    def _warn_once(self, text: str) -> None:
+        if text not in self._reported:
+            self._reported.add(text)
+            self._event_bus.warn(text)

@@ -6,7 +6,6 @@ from app.engine.mcp.session_servers import McpServers
 from app.values.mcp_servers import PromptView
 from app.values.user_errors import UserError
 from tools.patterns import late
-from tools.text import one_line
 from widgets.completion.commands import ArgumentSource
 from widgets.completion.source import CompletionRequest, Completions, Suggestion
 from widgets.fuzzy import rank
@@ -34,10 +33,7 @@ class ResourceCompletions:
         server, typed = found[1], found[2]
         rows = [(uri, name) for each, uri, name in self._servers.known_resources() if each == server]
         fitting = [row for row, _ in rank(typed, rows, lambda row: f"{row[0]} {row[1]}")][:_MAX_SUGGESTIONS]
-        items = tuple(
-            Suggestion(text=f"@{server}:{uri}", label=one_line(uri), detail=one_line(name))
-            for uri, name in fitting
-        )
+        items = tuple(Suggestion(text=f"@{server}:{uri}", label=uri, detail=name) for uri, name in fitting)
         yield Completions(start=request.column - len(found[0]), end=request.column, items=items, query=typed)
 
 
@@ -56,7 +52,7 @@ def argument_hints(verbs: McpServers) -> dict[str, str]:
 
 def prompt_argument_hint(prompt: PromptView) -> str:
     shown = [name if name in prompt.required else f"[{name}]" for name in prompt.arguments]
-    return " ".join(map(one_line, shown))
+    return " ".join(shown)
 
 
 def _argument_suggester(verbs: McpServers, prompt: PromptView) -> ArgumentSource:
@@ -77,13 +73,12 @@ def _argument_suggester(verbs: McpServers, prompt: PromptView) -> ArgumentSource
             answer = await verbs.complete_argument(prompt.server, ref, name, value, {})
         except UserError:
             return []  # many servers do not support completion
-        values = answer.get("completion", {}).get("values", [])
+        values = answer["completion"]["values"]
         start = f"{before} " if before else ""
         start += f"{name}=" if is_named else ""
         return [
-            Suggestion(text=f"{start}{one_line(each)}", label=one_line(each), kind="argument")
+            Suggestion(text=f"{start}{each}", label=each, kind="argument")
             for each in values[:_MAX_SUGGESTIONS]
-            if isinstance(each, str)
         ]
 
     return suggest

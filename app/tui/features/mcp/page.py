@@ -17,7 +17,7 @@ from app.values.events import QuestionAsked
 from app.values.mcp_servers import ServerState, ServerView, ToolExposure, ToolView
 from app.values.user_errors import UserError
 from tools.amounts import tokens
-from tools.text import escape_controls, one_line, remove_invisible_chars
+from tools.text import escape_controls, one_line
 from widgets.lists.filtering import MatchedRow
 from widgets.lists.rows import Badge, ListRow, Tone, make_column_heads
 from widgets.screens.dialogs import ConfirmScreen
@@ -266,7 +266,8 @@ class McpPage(msgspec.Struct, frozen=True):
         view = self.servers.server_view(name)
         if not view.tools:
             self.show_message(
-                f"{name} is {view.state}, so its tools are unknown. {one_line(view.reason)}".rstrip()
+                "\n".join(view.omissions)
+                or f"{name} is {view.state}, so its tools are unknown. {one_line(view.reason)}".rstrip()
             )
             return
         tools = {tool.name: tool for tool in view.tools}
@@ -282,7 +283,7 @@ class McpPage(msgspec.Struct, frozen=True):
 
     def _server_details(self, row: ListRow) -> PreviewText:
         view = next((view for view in self.servers.server_views() if view.name == row.id), None)
-        return _server_preview(view) if view is not None else PreviewText()
+        return server_preview(view) if view is not None else PreviewText()
 
     def _server_rows(self) -> list[ListRow]:
         views = self.servers.server_views()
@@ -321,7 +322,7 @@ def _server_row(view: ServerView) -> ListRow:
     )
 
 
-def _server_preview(view: ServerView) -> PreviewText:
+def server_preview(view: ServerView) -> PreviewText:
     parts = fact_parts(
         (
             ("command" if "://" not in view.address else "address", escape_controls(view.address)),
@@ -335,6 +336,7 @@ def _server_preview(view: ServerView) -> PreviewText:
     )
     if view.reason:
         parts.insert(0, PreviewPart(text=escape_controls(view.reason), tone=_STATE_TONES[view.state]))
+    parts += [PreviewPart(text=text, tone="warning") for text in view.omissions]
     if view.stderr:
         parts.append(PreviewPart(text="Last log lines", is_heading=True))
         parts.append(PreviewPart(text="\n".join(view.stderr[-_MAX_LOG_LINES:]), tone="dim"))
@@ -351,7 +353,7 @@ def _tool_row(tool: ToolView) -> ListRow:
     says += ["declared destructive"] if tool.says_destructive else []
     return ListRow(
         id=tool.name,
-        title=one_line(remove_invisible_chars(tool.name)),
+        title=tool.name,
         detail=", ".join(says),
         badges=(Badge(text=f"{tool.reach:<{_COLUMN_WIDTHS[1]}}"),),
         right=tokens(tool.tokens),
@@ -361,4 +363,4 @@ def _tool_row(tool: ToolView) -> ListRow:
 def _tool_preview(tool: ToolView) -> PreviewText:
     parts = [PreviewPart(text=escape_controls(tool.description) or "No description.")]
     parts.append(PreviewPart(text=f"Name in rules and for the model: {tool.full_name}", tone="muted"))
-    return PreviewText(title=tool.title or one_line(remove_invisible_chars(tool.name)), parts=tuple(parts))
+    return PreviewText(title=tool.title or tool.name, parts=tuple(parts))

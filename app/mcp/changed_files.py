@@ -25,8 +25,8 @@ _Result = TypeVar("_Result")
 
 
 async def watch_files_for_undo(entry: OfferedTool, context: ToolContext) -> FilesAfterCommand | None:
-    """Starts to watch for files that an MCP server changes, so that undo can restore them: a local program may
-    change any file of the folder."""
+    """Starts to watch for files that a local MCP server changes during a call, so that undo can restore them. Returns
+    None for a server on the network or a read-only tool."""
     config = entry.managed_server.config
     if config.url is not None or entry.tool.says_read_only:
         return None

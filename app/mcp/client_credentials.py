@@ -1,8 +1,7 @@
-"""Signs in to servers without a person: a client with its own secret or key requests a token (OAuth's client
+"""Signs in to MCP servers without a person: a client with its own secret or key requests a token (OAuth's client
 credentials), as servers for use without a browser require. The SDK runs the flow.
 
-Imported when a server is configured so and requires a sign-in, after the SDK.
-"""
+Imported when a server is configured so and requires a sign-in, after the SDK."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -28,7 +27,7 @@ _DEFAULT_JWT_ALGORITHM = "RS256"
 
 
 class _ConfiguredScopeAuth(httpx2.Auth):
-    """The SDK's sign-in with the configured scope in place of the scope that the server names."""
+    """The SDK's sign-in to an MCP server, with the configured OAuth scope in place of the one that the server names."""
 
     requires_response_body = True
 
@@ -59,8 +58,8 @@ class _ConfiguredScopeAuth(httpx2.Auth):
 
 
 async def sign_in_with_client_credentials(server: ServerConfig, clients: HttpClientFactory) -> StoredTokens:
-    """Requests a token with the client's own credentials. Raises `ServerUnavailable`: a person could not
-    help here."""
+    """Requests a token for an MCP server with the client's own credentials. Raises `ServerUnavailable`: a person could
+    not help here."""
     given = server.oauth
     assert given is not None
     try:
@@ -78,7 +77,7 @@ async def sign_in_with_client_credentials(server: ServerConfig, clients: HttpCli
 
 
 def client_fingerprint(given: OAuthConfig) -> dict[str, object]:
-    """Returns the marks by which a stored token is recognised as this client's."""
+    """Returns the values that are stored with a token, to tell later whether it belongs to this OAuth client."""
     return {"client_id": given.client_id, "grant_types": ["client_credentials"]}
 
 

@@ -1,4 +1,4 @@
-"""Decodes and checks one entry of a configuration file: errors are described, and an invalid server never
+"""Decodes and checks one MCP server entry of a configuration file: errors are described, and an invalid server never
 runs. Also formats a server for display, with possible secrets hidden."""
 
 import re
@@ -54,7 +54,7 @@ _OVERRIDABLE_FIELDS = (
 
 
 class OAuthConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The configured part of a sign-in. The server supplies every value that is left out."""
+    """The sign-in to an MCP server as far as it is configured. The server supplies every value that is left out."""
 
     client_id: str = ""
     client_secret: str = ""
@@ -76,7 +76,7 @@ class OAuthConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """A server as it is configured. Values are as written: `ServerValueResolver.resolve` fills them in."""
+    """An MCP server as it is configured. Values are as written: `ServerValueResolver.resolve` fills them in."""
 
     name: str
     origin: ServerOrigin = "user"
@@ -106,7 +106,8 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
         return server_name_key(self.name)
 
     def exposure_of(self, tool: str) -> Exposure | None:
-        """Returns the configured exposure of a tool: by its exact name, else by the last matching pattern."""
+        """Returns how the model reaches a tool of the server, as configured: by the tool's exact name, else by the last
+        matching pattern, else as for the whole server."""
         import fnmatch  # noqa: PLC0415  (only where servers are)
 
         if tool in self.tools:
@@ -118,7 +119,7 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EntryProblem(msgspec.Struct, frozen=True):
-    """A problem in an entry, and the keys that it concerns."""
+    """A problem in the configuration entry of an MCP server, and the keys that it concerns."""
 
     keys: tuple[str, ...]
     text: str
@@ -127,12 +128,13 @@ class EntryProblem(msgspec.Struct, frozen=True):
 
 
 def server_name_key(name: str) -> str:
-    """Returns the key of a server. Names that differ only in `-` and `_` have the same key."""
+    """Returns the key under which an MCP server is looked up. Names that differ only in `-` and `_` have the same
+    key."""
     return name.replace("-", "_")
 
 
 def is_override_entry(entry: Any) -> bool:
-    """Whether the entry only changes a server that another file defines."""
+    """Returns whether an entry only changes an MCP server that another file defines."""
     return isinstance(entry, dict) and not entry.get("command") and not entry.get("url")
 
 
@@ -147,14 +149,15 @@ def server_name_problem(name: str) -> str:
 def decode_server_entry(
     name: str, entry: Any, *, origin: ServerOrigin, file: Path | None = None
 ) -> tuple[ServerConfig, tuple[EntryProblem, ...]]:
-    """Decodes an entry to a server and its problems. Never raises."""
+    """Decodes a configuration entry; returns the MCP server with all valid values, and the problems of the others.
+    Never raises."""
     return _ServerEntryReader(name, entry).read_server(origin, file)
 
 
 def apply_override_entry(
     server: ServerConfig, entry: dict[str, Any]
 ) -> tuple[ServerConfig, tuple[EntryProblem, ...]]:
-    """Returns the server with the changes of an override entry applied."""
+    """Returns an MCP server's configuration with the changes of an override entry applied."""
     reading = _ServerEntryReader(server.name, entry)
     said = reading.read_common_fields()
     changes = {field: said[field] for field in _OVERRIDABLE_FIELDS if field in said}
@@ -171,7 +174,7 @@ def apply_override_entry(
 
 
 class _ServerEntryReader:
-    """Reads the valid fields of an entry, and notes the problems of the others."""
+    """Reads the valid fields of an MCP server's configuration entry, and collects the problems of the others."""
 
     def __init__(self, name: str, entry: Any) -> None:
         self.problems: list[EntryProblem] = []
@@ -215,7 +218,7 @@ class _ServerEntryReader:
         return out
 
     def _read_transport(self) -> dict[str, Any]:
-        """Reads how the server is reached: command or address."""
+        """Reads from a configuration entry how the MCP server is reached: command or address."""
         out: dict[str, Any] = {}
         command, args = self._read_command()
         url = self._read_text("url")
@@ -371,8 +374,8 @@ class _ServerEntryReader:
         return out
 
     def _report_unknown_keys(self) -> None:
-        """Reports a key that is unknown and similar to a known one; all other unknown keys are kept
-        silently."""
+        """Reports unknown keys of an entry that are similar to a known one, as probable typing errors; other unknown
+        keys are ignored."""
         import difflib  # noqa: PLC0415  (only where servers are)
 
         for key in self._entry:
@@ -401,7 +404,8 @@ _VARIABLE_NAME_PATTERN = re.compile(r"[^=\0]+")
 
 
 def server_url_problem(url: str) -> str:
-    """Describes what is wrong with a URL, without repeating it: it may hold a secret."""
+    """Returns what is wrong with an MCP server's URL, without repeating it, because it may hold a secret; empty if
+    nothing is."""
     try:
         parts = urlsplit(url)
         _ = parts.port
@@ -417,7 +421,7 @@ def _default_start_timeout(command: str | None) -> float:
 
 
 def _is_text_or_number(value: Any) -> bool:
-    """Whether the value is a text, or a number, which people often write without quotes."""
+    """Returns whether a configured value is a text, or a number, which people often write without quotes."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return True
     return isinstance(value, str) and "\0" not in value
@@ -433,14 +437,14 @@ HIDDEN_VALUE_MARK = "•••"
 
 
 def server_display_address(server: ServerConfig) -> str:
-    """Returns the command line or the address in one line."""
+    """Returns an MCP server's command line or address as one line for display, with secrets hidden."""
     if server.url is not None:
         return escape_controls(url_without_secrets(server.url))
     return escape_controls(" ".join(_hide_secret_words((server.command or "", *server.args))))
 
 
 def url_without_secrets(url: str) -> str:
-    """Returns the URL without user name, password and query."""
+    """Returns a URL for display, without user name, password and query."""
     if url.startswith("!"):
         return url
     try:
@@ -460,7 +464,7 @@ def url_without_secrets(url: str) -> str:
 
 
 def server_display_lines(server: ServerConfig) -> Iterator[tuple[str, str]]:
-    """Returns all configured values with their labels, for display."""
+    """Yields an MCP server's configured values with their labels, for display."""
     yield ("command" if server.url is None else "address", server_display_address(server))
     if server.cwd:
         yield "folder", escape_controls(server.cwd)
@@ -488,7 +492,7 @@ def server_display_lines(server: ServerConfig) -> Iterator[tuple[str, str]]:
 
 
 def hide_literal_value(value: str) -> str:
-    """Returns a value for display: names of variables and commands are shown, literal values are hidden."""
+    """Returns a configured value for display: names of variables and commands are shown, literal values are hidden."""
     is_named = value.startswith("!") or re.fullmatch(r"(?:[A-Za-z]+ )?\$\{[^}:]*\}", value)
     return escape_controls(value) if is_named else HIDDEN_VALUE_MARK
 

@@ -1,8 +1,7 @@
-"""Connects to servers on the network: streamable HTTP, and SSE for old ones, with the proxy and certificates
-of bayou's settings. `oauth` handles the sign-in.
+"""Connects to MCP servers on the network: streamable HTTP, and SSE for old ones, with the proxy and certificates of
+bayou's settings. `oauth` handles the sign-in.
 
-Imported when such a server is contacted, after the SDK.
-"""
+Imported when such a server is contacted, after the SDK."""
 
 import asyncio
 import json
@@ -41,7 +40,7 @@ _MAX_CHUNK_BYTES = 256 * 1024
 def make_http_transport(
     server: ServerConfig, sign_ins: TokenStore, proxy: Callable[[], str | None] = lambda: None
 ) -> Callable[[], AbstractAsyncContextManager[Any]]:
-    """Returns a function that makes the transport. `server` has its values filled in."""
+    """Returns a function that opens the HTTP transport to an MCP server. `server` has its values filled in."""
 
     @asynccontextmanager
     async def opened() -> AsyncGenerator[Any, None]:
@@ -74,7 +73,8 @@ def make_http_transport(
 async def sign_in_with_browser(
     server: ServerConfig, sign_ins: TokenStore, ui: SignInUi, proxy: str | None = None
 ) -> str:
-    """Lets the user sign in to a server; returns a sentence about the result. Raises `UserError`."""
+    """Lets the user sign in to an MCP server in the browser; returns a sentence about the result. Raises
+    `UserError`."""
     if has_authorization_header(server):
         raise ServerUnavailable(
             f'"{server.name}" sends an Authorization header; remove it from the configuration to '
@@ -88,8 +88,8 @@ def has_authorization_header(server: ServerConfig) -> bool:
 
 
 def http_clients_for(server: ServerConfig, proxy: str | None) -> HttpClientFactory:
-    """Makes HTTP clients that use bayou's shared connections and the server's own sign-in, retries and
-    limits."""
+    """Creates HTTP clients for an MCP server that use bayou's shared connections and the server's own sign-in, retries
+    and limits."""
     url = server.url or ""
 
     async def before(request: httpx2.Request) -> None:
@@ -113,7 +113,7 @@ def http_clients_for(server: ServerConfig, proxy: str | None) -> HttpClientFacto
 
 
 class _RetryingTransport(httpx2.AsyncBaseTransport):
-    """Retries requests that are safe to repeat, and describes a server's refusal in words."""
+    """An HTTP transport that repeats failed requests if that is safe, and describes a server's refusal in words."""
 
     def __init__(
         self,
@@ -168,7 +168,7 @@ class _RetryingTransport(httpx2.AsyncBaseTransport):
             pause *= 2
 
     async def _check_response(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        """Raises an error for an HTTP answer outside of the MCP protocol; all other answers go to the SDK."""
+        """Raises an error for an HTTP response that is outside of the MCP protocol; other responses go to the SDK."""
         response = _limit_answer_size(response)
         status = response.status_code
         is_server = request.url.host == self._server_url.host and request.method == "POST"
@@ -197,8 +197,8 @@ class _RetryingTransport(httpx2.AsyncBaseTransport):
 
 
 class _SizeLimitedStream(httpx2.AsyncByteStream):
-    """Limits the decompressed size of answers and of single events to the longest line that a process may
-    send, so that small compressed answers cannot fill the memory."""
+    """Limits the decompressed size of an MCP server's responses and of single events to the longest line that a local
+    server may send, so that small compressed responses cannot fill the memory."""
 
     def __init__(self, answer: httpx2.Response, *, is_events: bool) -> None:
         self._answer = answer
@@ -224,8 +224,8 @@ class _SizeLimitedStream(httpx2.AsyncByteStream):
             raise self._size_error(f"the server's answer cannot be decompressed: {problem}") from None
 
     def _size_error(self, why: str) -> Exception:
-        """Returns the exception that reaches the caller through the SDK: one kind for streams, another for
-        other answers."""
+        """Returns the exception for a response that is too large, of the kind that the SDK passes on: one for event
+        streams, another for other responses."""
         return httpx2.SSEError(why) if self._is_events else ServerUnavailable(why)
 
     async def aclose(self) -> None:
@@ -244,8 +244,8 @@ def _limit_answer_size(answer: httpx2.Response) -> httpx2.Response:
 
 
 def _is_safe_to_repeat(request: httpx2.Request) -> bool:
-    """Whether a request can be repeated: greetings and lists can; a call cannot, since it may have been
-    carried out."""
+    """Returns whether a failed HTTP request to an MCP server can be repeated: greetings and lists can; a call cannot,
+    since it may have been carried out."""
     if request.method != "POST":
         return False
     try:

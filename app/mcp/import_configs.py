@@ -19,7 +19,7 @@ _INPUT_REFERENCE_PATTERN = re.compile(r"\$\{input:([^}]*)\}")
 
 
 class ImportableServer(msgspec.Struct, frozen=True, kw_only=True):
-    """A server of another program, converted to an entry of bayou's."""
+    """An MCP server configured in another program, converted to an entry of bayou's."""
 
     name: str
     source_file: Path
@@ -31,7 +31,7 @@ class ImportableServer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerImportPreview(msgspec.Struct, frozen=True):
-    """The servers found, and the files that could not be read."""
+    """The MCP servers found in another program, and the files that could not be read."""
 
     servers: tuple[ImportableServer, ...]
     searched_files: tuple[Path, ...]
@@ -42,7 +42,8 @@ class ServerImportPreview(msgspec.Struct, frozen=True):
 def find_servers_of_program(
     program: str, home: Path, cwd: Path, env: Mapping[str, str]
 ) -> ServerImportPreview:
-    """Returns a program's servers; the nearest file wins by name. Raises `UserError` for an unknown program."""
+    """Returns the MCP servers that a program has configured; of several with one name, that of the nearest file. Raises
+    `UserError` for an unknown program."""
     if program not in IMPORTABLE_PROGRAMS:
         raise UserError(f'Unknown program "{program}". Programs: {", ".join(IMPORTABLE_PROGRAMS)}.')
     files = tuple(_config_files(program, home, cwd, env))
@@ -60,7 +61,7 @@ def find_servers_of_program(
 
 
 def _config_files(program: str, home: Path, cwd: Path, env: Mapping[str, str]) -> Iterator[Path]:
-    """Returns the program's files, the user's own before the folder's."""
+    """Returns a program's configuration files, the user's own before those of the folder."""
     config = Path(env.get("XDG_CONFIG_HOME") or home / ".config")
     support = home / "Library" / "Application Support"
     match program:
@@ -146,7 +147,7 @@ def _parse_server(program: str, name: str, entry: Any, file: Path) -> Importable
 
 
 class _EntryConverter:
-    """Converts one entry of any supported program; their keys do not contradict each other."""
+    """Converts one MCP server entry of any supported program; the programs' keys do not contradict each other."""
 
     def __init__(self, entry: dict[str, Any], notes: list[str]) -> None:
         self._entry = entry
@@ -224,7 +225,7 @@ class _EntryConverter:
         return out | {each: "hidden" for each in hidden if isinstance(each, str)}
 
     def _convert_variable_references(self, value: Any) -> Any:
-        """Converts the programs' notations for variables to bayou's."""
+        """Converts the other programs' notations for variables in a value to bayou's."""
         if not isinstance(value, str):
             return value
 

@@ -1,9 +1,7 @@
-"""Manages one server of a session: its state, when it is connected, and the requests to it.
+"""Manages one MCP server of a session: its state, when it is connected, and the requests to it.
 
-A connection is made at the first request, once for all simultaneous callers. The next request after a loss
-connects again; after repeated failures the server is left alone for a while. A request that was sent is never
-sent twice.
-"""
+A connection is made at the first request, once for all simultaneous callers. The next request after a loss connects
+again; after repeated failures the server is left alone for a while. A request that was sent is never sent twice."""
 
 import asyncio
 from collections import deque
@@ -38,8 +36,8 @@ _IGNORED_LOG_LEVELS = frozenset({"debug"})
 
 
 class ManagedServer:
-    """A server with its connection. Requests work in every state: they connect if needed, or raise an error
-    with the reason."""
+    """An MCP server of a session with its state and connection. Requests work in every state: they connect if needed,
+    or raise an error with the reason."""
 
     def __init__(
         self,
@@ -89,17 +87,18 @@ class ManagedServer:
         return "known" if self.manifest is not None else "new"
 
     async def current_sandbox(self) -> "Box | None":
-        """Returns the sandbox that would be used now; None: the server is not a local program, or runs
-        without a sandbox."""
+        """Returns the sandbox that the server would get now; None if it is not a local program, or runs without a
+        sandbox."""
         return await self._context.sandbox_for(self.config) if self.config.command is not None else None
 
     def policy_to_compare(self, now: "Box") -> "Box":
-        """Returns the present sandbox policy, to compare it with the policy of the running server."""
+        """Returns the sandbox policy of now in a form that can be compared with the policy under which the server was
+        started."""
         return self._contact_task.policy_to_compare(now) if self._contact_task is not None else now
 
     def newly_hidden_paths(self, now: "Box | None") -> tuple[str, ...]:
-        """Returns secret paths that a new sandbox would hide and the running one does not; each is reported
-        once per start."""
+        """Returns secret paths that a new sandbox would hide and the running server's does not; each is reported once
+        per start."""
         return (
             self._contact_task.newly_hidden_paths(now)
             if self._contact_task is not None and now is not None
@@ -123,8 +122,8 @@ class ManagedServer:
     # Connecting
 
     async def connect_if_needed(self) -> "ServerConnection":
-        """Returns the connection, and connects if there is none. Raises `ServerUnavailable` with a text for the
-        model."""
+        """Returns the connection to the MCP server, and connects first if there is none. Raises `ServerUnavailable`
+        with a text for the model."""
         self._require_usable()
         if (
             self._contact_task is not None
@@ -146,7 +145,7 @@ class ManagedServer:
             raise ServerUnavailable(self.failure_text()) from None
 
     def failure_text(self) -> str:
-        """Returns why the server is not available and when it is tried again: `docs is not available: it exited
+        """Returns why the MCP server is not available and when it is tried again: `docs is not available: it exited
         with 3 ("no config"). Tried again in 28 s.`"""
         again = (
             f" Next attempt in {round(self.seconds_until_retry)} s." if self.seconds_until_retry > 0 else ""
@@ -286,7 +285,8 @@ class ManagedServer:
         arguments: Mapping[str, Any],
         progressed: Callable[[float, float | None, str | None], None] = lambda done, total, message: None,
     ) -> dict[str, Any]:
-        """Calls a tool. Raises `UserError`. Never sends a call twice: a lost call may have been carried out."""
+        """Calls a tool of the MCP server and returns its result. Raises `UserError`. It never sends a call twice: a
+        lost call may have been carried out."""
         link = await self.connect_if_needed()
         try:
             try:
@@ -338,7 +338,8 @@ class ManagedServer:
     async def _request_with_retry(
         self, work: "Callable[[ServerConnection], Awaitable[dict[str, Any]]]"
     ) -> dict[str, Any]:
-        """Runs a request that only reads; after a lost connection it is repeated once over a new one."""
+        """Runs a request to the MCP server that only reads; after a lost connection it is repeated once over a new
+        one."""
         name = self.config.name
         for is_last in (False, True):
             link = await self.connect_if_needed()
@@ -364,8 +365,8 @@ class ManagedServer:
     # End
 
     async def reset_connection(self) -> None:
-        """Ends the connection and forgets failures, so that the next request starts afresh. A start that is going on
-        ends first: the next request would wait for it and fail with it."""
+        """Ends the connection to the MCP server and forgets failures, so that the next request starts it afresh. A
+        start in progress is ended first: the next request would wait for it and fail with it."""
         await self._disconnect()
         if self._start_task is not None and not self._start_task.done():
             await asyncio.wait({self._start_task})
@@ -389,14 +390,15 @@ class ManagedServer:
 
 
 def _mark_exception_seen(start: "asyncio.Task[ServerConnection]") -> None:
-    """Takes the exception of a failed start, so that asyncio does not report it as never retrieved: the caller may
-    have stopped waiting, and `reason` holds the failure."""
+    """Retrieves the exception of a failed start of an MCP server, so that asyncio does not report it as never
+    retrieved: the caller may have stopped waiting, and `reason` holds the failure."""
     if not start.cancelled():
         start.exception()
 
 
 def describe_connection(config: ServerConfig) -> Mapping[str, Any]:
-    """Returns how the server is reached, as it is written in the configuration."""
+    """Returns the configured values that say how an MCP server is reached: command, arguments, folder, address,
+    variables, headers."""
     return {
         "command": config.command,
         "args": config.args,
@@ -412,7 +414,7 @@ _FIRST_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 30.0, 300.0
 
 
 class ConnectionBackoff:
-    """Computes the pause before a server that failed repeatedly is tried again."""
+    """Computes the pause before an MCP server that failed repeatedly is tried again."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now

@@ -1,7 +1,7 @@
-"""Defines the three tools through which the model reaches servers, and a tool for each tool of a server.
+"""Defines the three tools through which the model reaches MCP servers, and a tool for each tool of a server.
 
-`mcp_call` runs the real call within its own: hooks, approvals and records see `mcp__server__tool` with its
-arguments, just as for a direct call. A search is local: it contacts no server and starts none."""
+`mcp_call` runs the real call within its own: hooks, approvals and records see `mcp__server__tool` with its arguments,
+just as for a direct call. A search is local: it contacts no server and starts none."""
 
 import asyncio
 import difflib
@@ -61,7 +61,7 @@ class ResourceAddress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class McpTools:
-    """Makes the tools through which the model of one session uses MCP servers."""
+    """Creates the tools through which the model of one session uses MCP servers."""
 
     def __init__(self, hub: ServerRegistry) -> None:
         self._hub = hub
@@ -81,14 +81,14 @@ class McpTools:
         )
 
     def callable_tools(self) -> Mapping[str, Tool]:
-        """Returns the tools by full name, including those that are not declared, and the resource reader of
-        each server."""
+        """Returns all tools of MCP servers by full name, also those that are not declared to the model, and the
+        resource reader of each server."""
         tools = {name: self.make_server_tool(entry) for name, entry in self._hub.callable_tools().items()}
         return {**tools, **self.resource_readers()}
 
     def resource_readers(self) -> Mapping[str, Tool]:
-        """Returns a resource reader for each server: within `mcp_resource` the read is judged under the
-        reader's name."""
+        """Returns for each MCP server the tool that reads its resources, by name: within `mcp_resource` a read is
+        judged under this name."""
         return {
             _resource_reader_name(life.config.name): self._make_resource_reader(life)
             for life in self._hub.usable_servers
@@ -139,7 +139,7 @@ class McpTools:
         )
 
     def _new_instructions(self, servers: set[str]) -> list[str]:
-        """Returns each server's instructions, the first time that one of its tools was found."""
+        """Returns the instructions of those MCP servers whose tools a search found for the first time."""
         told: list[str] = []
         for name in sorted(servers - self._servers_with_sent_instructions):
             self._servers_with_sent_instructions.add(name)
@@ -149,7 +149,7 @@ class McpTools:
         return told
 
     def _absent_server_lines(self) -> list[str]:
-        """Lists servers without a known manifest, with the reason."""
+        """Returns a line for each MCP server whose tools are unknown, with the reason."""
         missing = [life for life in self._hub.usable_servers if life.manifest is None]
         return [
             life.failure_text() if life.failure_reason else f"{life.config.name} has not answered yet."
@@ -181,8 +181,8 @@ class McpTools:
         )
 
     def _effects_of_call(self, arguments: McpCallArguments, context: ToolContext) -> Effects:
-        """Declares no effect, since the inner call is judged under its own name, but keeps the order of
-        calls."""
+        """Returns the effects of `mcp_call`: none but the order of calls to a server, since the inner call is judged
+        under its own name."""
         entry = self._hub.find_tool(arguments.server, arguments.tool)
         keeps_state = entry is not None and entry.tool.says_read_only
         return Effects(state=f"server {arguments.server}", keeps_state=keeps_state)
@@ -324,8 +324,8 @@ class McpTools:
 
 
 def _make_effects_function(life: ManagedServer, *, only_looks: bool) -> Callable[[Any, ToolContext], Effects]:
-    """Returns the effects of a call to a server: the server, and everything that it may do. The server's
-    read-only hint affects the order of calls, and the approval only where the user trusts its hints."""
+    """Returns a function that gives the effects of calling an MCP server's tool: the server, and all that it may do.
+    Its read-only hint affects the order of calls, and the approval only where the user trusts its hints."""
     name = life.config.name
     effects = Effects(
         server=tool_prefix_of_server(name),
@@ -337,12 +337,12 @@ def _make_effects_function(life: ManagedServer, *, only_looks: bool) -> Callable
 
 
 def _resource_reader_name(server: str) -> str:
-    """Returns the tool name under which rules for reads apply; no tool of a server can have this name."""
+    """Returns the name under which permission rules apply to reads of a server's resources; no tool has this name."""
     return f"{tool_prefix_of_server(server)}resources.read"
 
 
 async def _await_with_tool_errors(asked: Awaitable[_Result]) -> _Result:
-    """Awaits a server's answer; errors become results with a text for the model."""
+    """Awaits an MCP server's answer; errors become error results with a text for the model."""
     try:
         return await asked
     except UserError as problem:
@@ -364,8 +364,8 @@ def _make_answer_converter(server: str, context: ToolContext) -> "AnswerConverte
 async def _wait_or_background(
     context: ToolContext, title: str, work: "asyncio.Task[ToolResult]"
 ) -> ToolResult:
-    """Returns the result, or a note about the background job that the call became when the user did not want
-    to wait."""
+    """Waits for a call's result and returns it; if the user moves the call to the background, returns a note about the
+    job that it became."""
 
     def kill() -> None:
         work.cancel()
@@ -526,7 +526,7 @@ _MIN_STEM_CHARS = 3
 
 
 class ToolSearchCandidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool that a search may find, with the texts to match."""
+    """A tool of an MCP server that a search may find, with the texts to match."""
 
     server: str
     name: str
@@ -536,7 +536,7 @@ class ToolSearchCandidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rank_candidates(query: str, candidates: Sequence[ToolSearchCandidate]) -> list[ToolSearchCandidate]:
-    """Returns the candidates that match the query, best first; exact names come before all others."""
+    """Returns the tools that match a search query, best first; exact names come before all others."""
     wanted = list(dict.fromkeys(_stems(query)))
     plain = query.strip().casefold()
     fields = [
@@ -586,7 +586,7 @@ def _stems(text: str) -> list[str]:
 
 
 def _stem_of_word(word: str) -> str:
-    """Reduces a word to its stem, so that `issue`, `search` and `delete` find `issues`, `searching` and
+    """Reduces a word of a search to its stem, so that `issue`, `search` and `delete` find `issues`, `searching` and
     `deleted`."""
     if not word.isascii() or len(word) <= _MIN_STEM_CHARS + 1:
         return word

@@ -1,10 +1,8 @@
-"""Signs in to servers on the network: with the browser when the user asks for it, otherwise with the stored
-token.
+"""Signs in to MCP servers on the network: with the browser when the user asks for it, otherwise with the stored token.
+The SDK runs the flow (PKCE, discovery, registration, `state`, `iss` and resource checks).
 
-The SDK runs the flow (PKCE, discovery, registration, `state`, `iss` and resource checks). A session never
-opens a browser by itself: an error says that a sign-in is needed. Addresses that a server's sign-in names may
-not lead from the Internet to this machine or its local network.
-"""
+A session never opens a browser by itself: an error says that a sign-in is needed. Addresses that a server's sign-in
+names may not lead from the Internet to this machine or its local network."""
 
 import asyncio
 import json
@@ -45,8 +43,8 @@ _MAX_SIGN_IN_ERROR_CHARS = 300
 
 
 class StoredTokenAuth(httpx2.Auth):
-    """Sends the stored token, refreshes it when it has expired, and raises `SignInRequired` when a person must
-    sign in."""
+    """The authentication of requests to an MCP server: sends the stored token, refreshes it when it has expired, and
+    raises `SignInRequired` when a person must sign in."""
 
     def __init__(self, server: ServerConfig, sign_ins: TokenStore, clients: HttpClientFactory) -> None:
         self._server = server
@@ -90,8 +88,8 @@ class StoredTokenAuth(httpx2.Auth):
         return found if found is None or _are_tokens_for_config(self._server, found) else None
 
     async def _refresh_uncancelled(self, known: StoredTokens | None) -> StoredTokens:
-        """Refreshes the token, and finishes even when the caller is cancelled: a refresh token often works
-        once, so the new token must be stored."""
+        """Refreshes the expired token and stores the new one, even when the caller is cancelled: a refresh token often
+        works once."""
         task = asyncio.ensure_future(self._newer_or_refreshed_tokens(known))
         self._refresh_tasks.add(task)
         task.add_done_callback(self._forget_refresh_task)
@@ -103,7 +101,8 @@ class StoredTokenAuth(httpx2.Auth):
             task.exception()
 
     async def _newer_or_refreshed_tokens(self, known: StoredTokens | None) -> StoredTokens:
-        """Returns a token that another process or a new sign-in has stored, else the result of a refresh."""
+        """Returns a token that another process or a new sign-in has stored meanwhile; otherwise refreshes the token, or
+        signs in without a person, and stores the new one."""
         async with self._sign_in_lock, self._sign_ins.lock_for_refresh(self._server.name, self._url):
             now = await self._load_stored_tokens()
             if now is not None and (known is None or now.tokens != known.tokens):
@@ -141,7 +140,7 @@ class StoredTokenAuth(httpx2.Auth):
         return to_stored_tokens(context)
 
     async def _store_requested_scope(self, challenge: str) -> None:
-        """Stores the scope that the next sign-in should request."""
+        """Stores the OAuth scope that the server asks for, for the next sign-in."""
         scope, known = re.search(r'scope="([^"]*)"', challenge), await self._load_stored_tokens()
         if scope is not None and known is not None:
             known.wanted_scope = _join_scopes(
@@ -156,7 +155,7 @@ class StoredTokenAuth(httpx2.Auth):
 async def sign_in_to_server(
     server: ServerConfig, sign_ins: TokenStore, clients: HttpClientFactory, ui: SignInUi
 ) -> str:
-    """Signs in with the user, from the first page to the stored token; returns a sentence about the result.
+    """Signs the user in to an MCP server in the browser and stores the token; returns a sentence about the result.
     Raises `UserError`."""
     if server.oauth is not None and server.oauth.uses_client_credentials:
         return await _check_client_credentials(server, sign_ins, clients)
@@ -191,7 +190,7 @@ async def sign_in_to_server(
 async def _check_client_credentials(
     server: ServerConfig, sign_ins: TokenStore, clients: HttpClientFactory
 ) -> str:
-    """Signs in a client with its own credentials, to check at once that the server accepts it."""
+    """Signs in to an MCP server with a client's own credentials, to check at once that the server accepts them."""
     from app.mcp.client_credentials import sign_in_with_client_credentials  # noqa: PLC0415  (few are)
 
     assert server.oauth is not None
@@ -204,7 +203,7 @@ async def _check_client_credentials(
 async def request_with_sign_in(
     client: httpx2.AsyncClient, provider: OAuthClientProvider, url: str
 ) -> httpx2.Response:
-    """Sends a greeting, signs in as the server demands, and returns the answer."""
+    """Sends a first request to an MCP server, signs in as the server demands, and returns the response."""
     # Some servers accept the older greeting from anyone, and some know only the older one.
     answer = await client.send(_make_discover_request(url))
     if provider.context.current_tokens is None:
@@ -213,7 +212,7 @@ async def request_with_sign_in(
 
 
 class _BrowserSignIn:
-    """One sign-in with the user: opens the SDK's pages in the browser and waits for the redirect."""
+    """One sign-in of the user to an MCP server: opens the SDK's pages in the browser and waits for the redirect."""
 
     def __init__(
         self, server: ServerConfig, callback: RedirectServer, ui: SignInUi, wanted_scope: str
@@ -274,7 +273,7 @@ class _BrowserSignIn:
 
 
 class PendingTokenStorage:
-    """Holds the SDK's values of one sign-in until all of them are stored together."""
+    """Holds the values of one sign-in that the SDK wants to store, until all of them are stored together."""
 
     def __init__(self, client: OAuthClientInformationFull | None) -> None:
         self._client = client
@@ -313,7 +312,8 @@ def to_stored_tokens(context: OAuthContext) -> StoredTokens:
 
 
 def _are_tokens_for_config(server: ServerConfig, known: StoredTokens) -> bool:
-    """Whether a stored token belongs to this configuration: the same client, and the same kind of sign-in."""
+    """Returns whether a stored token belongs to a server's present configuration: the same OAuth client, and the same
+    kind of sign-in."""
     alone = known.client.get("grant_types") == ["client_credentials"]
     if server.oauth is None or not server.oauth.uses_client_credentials:
         return not alone
@@ -321,7 +321,7 @@ def _are_tokens_for_config(server: ServerConfig, known: StoredTokens) -> bool:
 
 
 def _restore_oauth_context(server: ServerConfig, known: StoredTokens) -> OAuthContext | None:
-    """Restores the SDK's state from the stored sign-in; None when the stored data is invalid."""
+    """Restores the SDK's sign-in state from what is stored; returns None if the stored data is invalid."""
     try:
         return OAuthContext(
             server_url=server.url or "",
@@ -370,7 +370,8 @@ def _make_client_metadata(server: ServerConfig, redirect: str) -> OAuthClientMet
 
 
 def _preregistered_client(server: ServerConfig, redirect: str) -> OAuthClientInformationFull | None:
-    """Returns the client that the user has registered; None when one must be registered automatically."""
+    """Returns the OAuth client that the user has registered and configured; None if one must be registered
+    automatically."""
     given = server.oauth
     if given is None or not given.client_id:
         return None
@@ -403,7 +404,8 @@ def _make_initialize_request(url: str) -> httpx2.Request:
 def _make_json_rpc_request(
     url: str, method: str, params: dict[str, object], headers: dict[str, str]
 ) -> httpx2.Request:
-    """Makes a request that a server refuses without a sign-in."""
+    """Returns a JSON-RPC request to an MCP server's address; it is the first one, which a server that wants a sign-in
+    refuses."""
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     accepted = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     return httpx2.Request("POST", url, content=json.dumps(message).encode(), headers={**accepted, **headers})
@@ -419,8 +421,8 @@ def _add_authorization_header(request: httpx2.Request, known: StoredTokens | Non
 
 
 async def is_private_address(url: str) -> bool:
-    """Whether a URL leads to a private address, checking all addresses of its name. A name without an address
-    is not private."""
+    """Returns whether a URL leads to a private address, by all addresses of its host name. A name without an address is
+    not private."""
     host = urlsplit(url).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True

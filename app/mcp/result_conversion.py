@@ -1,7 +1,6 @@
-"""Converts a server's answer to a tool result: for the model, for people, and in a file when it is long.
+"""Converts an MCP server's answer to a tool result: for the model, for people, and in a file when it is long.
 
-Takes JSON as it is on the wire, so that no type of the SDK is needed here.
-"""
+It takes JSON as it is on the wire, so that no type of the SDK is needed here."""
 
 import base64
 import binascii
@@ -24,7 +23,7 @@ _SUPPORTED_IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "ima
 
 
 class ConvertedAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of an answer, sorted by reader: model or person."""
+    """The content of an MCP server's answer, sorted by who reads it: model or person."""
 
     texts: tuple[str, ...] = ()
     images: tuple[ImagePart, ...] = ()
@@ -32,21 +31,22 @@ class ConvertedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerConverter:
-    """Converts the answers of one call; long texts and content that cannot be shown are kept in files beside
-    the session."""
+    """Converts the answers to one call of an MCP server; long texts and content that cannot be shown are stored in
+    files beside the session."""
 
     def __init__(
         self, server: str, artifacts: Artifacts, *, reads_images: bool, resizes_images: bool = True
     ) -> None:
-        """`resizes_images`: whether images that are too large for a model are scaled down."""
+        """Creates the converter for a call. `resizes_images`: whether images that are too large for a model are scaled
+        down."""
         self._server = server
         self._resizes_images = resizes_images
         self._artifacts = artifacts
         self._reads_images = reads_images
 
     def convert_tool_answer(self, answer: Mapping[str, Any]) -> ToolResult:
-        """Converts a result of `tools/call`. An error of the server becomes an error result with the server's
-        text."""
+        """Converts the result of an MCP server's `tools/call`. An error of the server becomes an error result with the
+        server's text."""
         taken = self._convert_content(answer.get("content") or ())
         structured = answer.get("structuredContent")
         texts = taken.texts
@@ -76,7 +76,7 @@ class AnswerConverter:
         )
 
     def convert_resource_answer(self, answer: Mapping[str, Any]) -> ToolResult:
-        """Converts a result of `resources/read`."""
+        """Converts the result of an MCP server's `resources/read`."""
         contents = [{"type": "resource", "resource": one} for one in answer.get("contents") or ()]
         taken = self._convert_content(contents)
         text = "\n\n".join(taken.texts)

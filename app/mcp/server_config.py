@@ -1,10 +1,8 @@
-"""Reads the configured servers: merges the files in their order and describes errors; changes single values
-in these files, leaving the rest of the text byte for byte; and fills in variables and commands when a server
-is contacted.
+"""Reads the configured MCP servers: merges the files in their order and describes errors; changes single values in
+these files, leaving the rest of the text byte for byte; and fills in variables and commands when a server is contacted.
 
-Settings that the user makes for a project's server are stored in the user's own file: the project's file is
-shared, and a change to it would need new approval.
-"""
+Settings that the user makes for a project's server are stored in the user's own file: the project's file is shared, and
+a change to it would need new approval."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,7 +39,7 @@ from tools.text import escape_controls
 
 
 class ProvidedServer(msgspec.Struct, frozen=True):
-    """A server that no configuration file defines: an extension's, the client's or a plugin's."""
+    """An MCP server that no configuration file defines, but an extension, a client or a plugin."""
 
     name: str
     entry: Mapping[str, Any]
@@ -49,7 +47,7 @@ class ProvidedServer(msgspec.Struct, frozen=True):
 
 
 class ServerConfigProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """A problem in a configuration that the user should know, with its place and a text."""
+    """A problem in the configuration of MCP servers that the user should know, with its place and a text."""
 
     file: Path | None
     line: int = 0
@@ -63,7 +61,7 @@ class ServerConfigProblem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConfiguredServers(msgspec.Struct, frozen=True, kw_only=True):
-    """All servers by name. Those of an untrusted project are separate, and only shown to the user."""
+    """All configured MCP servers. Those of an untrusted project are separate, and only shown to the user."""
 
     servers: tuple[ServerConfig, ...] = ()
     untrusted: tuple[ServerConfig, ...] = ()
@@ -82,9 +80,9 @@ def merge_configured_servers(
     plugins: Sequence[ProvidedServer] = (),
     given: Sequence[ProvidedServer] = (),
 ) -> ConfiguredServers:
-    """Merges all sources; later ones win by name: `plugins`, user, `mcp.json`, `.mcp.json`, `.bayou/mcp.json`,
-    `--mcp-config`, `given`. Overrides in the user's own file for servers defined elsewhere are applied last.
-    Never raises."""
+    """Merges the MCP servers of all sources; later ones win by name: `plugins`, user, `mcp.json`, `.mcp.json`,
+    `.bayou/mcp.json`, `--mcp-config`, `given`. Overrides in the user's own file for servers defined elsewhere are
+    applied last. Never raises."""
     places = server_config_files(paths, named_file)
     everything = _merge_config_files(paths, places, plugins, given).apply_overrides()
     if is_trusted:
@@ -97,7 +95,7 @@ def merge_configured_servers(
 
 
 def server_config_files(paths: Paths, named_file: Path | None = None) -> tuple[ServerConfigFile, ...]:
-    """Returns the configuration files in their order; the last one wins."""
+    """Returns the configuration files for MCP servers in their order; a later one wins."""
     places = [ServerConfigFile(user_servers_file(paths), "user")]
     places += [ServerConfigFile(path, "project") for path in project_server_files(paths)]
     if named_file is not None:
@@ -110,7 +108,7 @@ def server_config_files(paths: Paths, named_file: Path | None = None) -> tuple[S
 
 
 class _ServerConfigMerger:
-    """Merges the entries of several files to servers and problems."""
+    """Merges the MCP server entries of several files to servers and problems."""
 
     def __init__(self) -> None:
         self._servers: dict[str, ServerConfig] = {}
@@ -152,8 +150,8 @@ class _ServerConfigMerger:
         self._add_entry_problems(name, problems, written)
 
     def apply_overrides(self, *, is_whole: bool = True) -> ConfiguredServers:
-        """Applies the overrides. With `is_whole` False, some servers are withheld, and an override without a
-        server is no error."""
+        """Applies the user's overrides to the servers and returns the result. With `is_whole` False, some servers are
+        withheld, and an override without a server is no error."""
         for name, entry, written in self._override_entries:
             is_about_others = not set(entry) - {"enabled", "disabled", "exposure", "tools"}
             if server_name_key(name) in self._servers or (is_whole and not is_about_others):
@@ -206,12 +204,12 @@ _FOREIGN_INPUT_PATTERN = re.compile(r"\$\{(?:input|command|config):[^}]*\}")
 
 
 class UnusableServerConfig(UserError):
-    """A server cannot be contacted as it is configured. `str` names the missing value without showing any
-    value."""
+    """The error for an MCP server that cannot be contacted as it is configured. `str` names the missing value without
+    showing any value."""
 
 
 def secret_values_of_server(server: ServerConfig) -> Iterator[tuple[str, str]]:
-    """Returns the names and filled-in values of a server that must stay secret."""
+    """Yields the names and filled-in values of an MCP server's configuration that must stay secret."""
     for name, value in (*server.env.items(), *server.headers.items()):
         secret = value.rpartition(" ")[2] if name in server.headers else value
         if name.lower() == "authorization" or is_secret_variable(name.replace("-", "_"), secret):
@@ -222,19 +220,19 @@ def secret_values_of_server(server: ServerConfig) -> Iterator[tuple[str, str]]:
 
 
 class ServerValueResolver:
-    """Fills in variables and commands. Each command runs once per object; after `forget` it runs again at the
-    next contact."""
+    """Fills in the variables and commands in an MCP server's configuration. Each command runs once; after
+    `forget_command_outputs` it runs again at the next contact."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = env
         self._secret_resolver = SecretResolver(env)
 
     def forget_command_outputs(self) -> None:
-        """Forgets the output of commands, for example a token that the server refused."""
+        """Forgets the output of commands in configurations, for example a token that the server refused."""
         self._secret_resolver = SecretResolver(self._env)
 
     async def resolve_values(self, server: ServerConfig) -> ServerConfig:
-        """Returns the server with all values filled in. Raises `UserError`."""
+        """Returns an MCP server's configuration with all values filled in. Raises `UserError`."""
         if server.problem:
             raise UnusableServerConfig(server.problem)
         changes: dict[str, object] = {}
@@ -296,7 +294,8 @@ class ServerValueResolver:
 
 
 def add_server_to_file(file: Path, name: str, entry: Mapping[str, Any]) -> None:
-    """Adds a server to a file. Raises `UserError` for an invalid entry, and when the name is taken."""
+    """Adds an MCP server to a configuration file. Raises `UserError` for an invalid entry, and when the name is
+    taken."""
     _, problems = decode_server_entry(name, dict(entry), origin="user", file=file)
     for problem in problems:
         if not problem.is_hint:
@@ -312,7 +311,7 @@ def remove_server_from_file(file: Path, name: str) -> None:
 
 
 def find_server_name_in_file(file: Path, name: str) -> str | None:
-    """Returns a server's name as the file spells it. Raises `UserError` if the file is broken."""
+    """Returns an MCP server's name as the configuration file spells it. Raises `UserError` if the file is broken."""
     written = read_servers(file)
     if written.fault:
         raise UserError(f"{file}: {written.fault} Fix the file first; it was not changed.")
@@ -321,7 +320,7 @@ def find_server_name_in_file(file: Path, name: str) -> str | None:
 
 
 def set_server_option(paths: Paths, server: ServerConfig, key: str, value: Any) -> Path:
-    """Sets `enabled` or `exposure` of a server, and returns the file that holds the value now."""
+    """Writes `enabled` or `exposure` of an MCP server, and returns the file that holds the value now."""
     if server.origin not in ("user", "project"):
         raise UserError(
             f'Server "{server.name}" comes from {_describe_origin(server)}, which decides whether it is '

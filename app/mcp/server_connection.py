@@ -1,10 +1,9 @@
-"""Connects to one server through the official SDK. Only this module, `process`, `http` and the sign-in
-modules import the SDK: on a thread, at the first contact.
+"""Connects to one MCP server through the official SDK. Besides this module only `http_transport`, `stdio_process` and
+the sign-in modules import the SDK: on a thread, at the first contact.
 
-A connection lives in its own task, since contexts of the SDK must be left in the task that entered them; each
-request runs in the caller's task and ends with it. Values go in and out as the JSON on the wire, so that
-other modules do not need the SDK's types. `server` decides when to connect and how to treat a failure.
-"""
+A connection lives in its own task, since contexts of the SDK must be left in the task that entered them; each request
+runs in the caller's task and ends with it. Values go in and out as the JSON on the wire, so that other modules do not
+need the SDK's types. `managed_server` decides when to connect and how to treat a failure."""
 
 import asyncio
 import importlib
@@ -59,7 +58,7 @@ _SILENCED_SDK_LOGGERS = ("mcp", "client", "httpx2")
 
 
 async def load_mcp_sdk() -> None:
-    """Imports the SDK on a thread: importing takes longer than a key press may wait."""
+    """Imports the MCP SDK on a thread: importing takes longer than a key press may wait."""
     await asyncio.to_thread(_import_sdk)
 
 
@@ -87,8 +86,8 @@ async def _decline_elicitation(params: dict[str, Any]) -> dict[str, Any]:
 
 
 class ServerCallbacks(msgspec.Struct, frozen=True, kw_only=True):
-    """Callbacks for a server's requests and notifications: elicitations, roots, log lines, changed lists and the
-    loss of the connection."""
+    """The functions called for an MCP server's requests and notifications: elicitations, roots, log lines, changed
+    lists and the loss of the connection."""
 
     on_elicitation: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] = _decline_elicitation
     """Answers a question to the user: takes the parameters as on the wire, returns the result."""
@@ -99,7 +98,7 @@ class ServerCallbacks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerConnection:
-    """An open connection to a server, until it is lost or closed."""
+    """An open connection to an MCP server, until it is lost or closed."""
 
     def __init__(
         self,
@@ -109,8 +108,8 @@ class ServerConnection:
         known: ServerIntroduction | None = None,
         ended: asyncio.Event | None = None,
     ) -> None:
-        """`known` is the server's greeting of an earlier connection. `ended` is set by a transport that has
-        received its last data."""
+        """Prepares a connection. `known` is the server's introduction from an earlier connection. `ended` is set by a
+        transport that has received its last data."""
         self._transport = transport
         self._callbacks = listeners
         self._known_introduction = known
@@ -128,7 +127,8 @@ class ServerConnection:
         return self._client is not None and not self._closing.is_set() and not self._ended.is_set()
 
     async def open_connection(self) -> ServerIntroduction:
-        """Connects. Raises `ServerUnavailable`. Cancel to stop waiting, then close the link."""
+        """Connects to the MCP server and returns its introduction. Raises `ServerUnavailable`. To stop waiting, cancel
+        the call and then close the connection."""
         self._client_task = asyncio.ensure_future(self._run_client())
         return await asyncio.shield(self._introduction)
 
@@ -205,8 +205,8 @@ class ServerConnection:
     # Notifications and requests of the server
 
     async def _subscribe_to_changes(self, client: "Client", kinds: set[ListedKind]) -> None:
-        """Subscribes to list changes in the newer protocol. A server that does not support it is left as it
-        is."""
+        """Subscribes to changes of the server's lists in the newer protocol; does nothing for a server that does not
+        support it."""
         from mcp.shared.subscriptions import (  # noqa: PLC0415  (see `load_mcp_sdk`)
             PromptsListChanged,
             ResourcesListChanged,
@@ -263,7 +263,8 @@ class ServerConnection:
     # Requests to the server
 
     async def list_all_items(self, kind: Literal["tools", "prompts", "resources", "templates"]) -> list[Any]:
-        """Returns all items that the server lists of a kind. Raises `ServerUnavailable` and `CallRefused`."""
+        """Returns the items of a kind (tools, prompts, resources) that the MCP server lists, page by page up to a
+        limit. Raises `ServerUnavailable` and `CallRefused`."""
         client = self._open_client()
         ask = {
             "tools": client.list_tools,
@@ -291,8 +292,9 @@ class ServerConnection:
         silence: float,
         progressed: Callable[[float, float | None, str | None], None],
     ) -> dict[str, Any]:
-        """Calls a tool. `silence` is the time limit without progress, in seconds. Raises `ConnectionLost`,
-        `CallTimedOut` and `CallRefused`; cancelling the task cancels the call at the server."""
+        """Calls a tool of the MCP server and returns its result. `silence` is the time limit without progress, in
+        seconds. Raises `ConnectionLost`, `CallTimedOut` and `CallRefused`; cancelling the task cancels the call at the
+        server."""
         client, patience = self._open_client(), _ProgressTimeout(silence)
 
         async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -336,8 +338,8 @@ class ServerConnection:
         return self._client
 
     async def _wait_for_close_reason(self, known: str) -> ServerUnavailable:
-        """Returns the reason why the connection ended, which may arrive a moment later; `known` is the reason
-        when the answer's own stream ended."""
+        """Returns the error that says why the connection ended, which may arrive a moment later; `known` is the reason
+        if only the answer's own stream ended."""
         if known:
             return ConnectionLost(known)
         if self._client_task is not None:
@@ -345,7 +347,8 @@ class ServerConnection:
         return self._fault if isinstance(self._fault, SignInRequired) else ConnectionLost(str(self._fault))
 
     async def _convert_errors(self, work: Awaitable[Any]) -> Any:
-        """Converts exceptions of the SDK to those of `faults`."""
+        """Awaits a request to the MCP server and returns its result; exceptions of the SDK are raised as those of
+        `server_errors`."""
         from mcp.shared.exceptions import MCPError  # noqa: PLC0415  (see `load_mcp_sdk`)
 
         try:
@@ -370,7 +373,7 @@ class ServerConnection:
 
 
 class _ProgressTimeout:
-    """The time limit for an answer, counted from the last progress."""
+    """The time limit for an MCP server's answer, which starts again with each progress notification."""
 
     def __init__(self, silence: float) -> None:
         self._loop = asyncio.get_running_loop()
@@ -399,7 +402,8 @@ class _ProgressTimeout:
 
 
 def _stream_end_reason(said: str) -> str:
-    """Returns why the stream that should bring an answer ended; empty when the connection itself ended."""
+    """Returns why the stream that should bring an answer ended, from the SDK's error text; empty when the whole
+    connection ended."""
     return _LOST_ANSWER_TEXTS.get(said, "") or (
         said.removeprefix(_STREAM_FAILED_PREFIX) if said.startswith(_STREAM_FAILED_PREFIX) else ""
     )
@@ -427,7 +431,7 @@ def _announced_list_changes(capabilities: Mapping[str, Any]) -> set[ListedKind]:
 
 
 def to_server_error(problem: BaseException) -> ServerUnavailable:
-    """Returns the first exception of a group as a `ServerUnavailable`."""
+    """Converts an exception, or the first one of a group, to a `ServerUnavailable`."""
     while isinstance(problem, BaseExceptionGroup):
         problem = problem.exceptions[0]
     if isinstance(problem, ServerUnavailable):
@@ -452,11 +456,11 @@ _EXIT_CODE_TIMEOUT_SECONDS = 0.5
 
 
 class ConnectionAttempt:
-    """One attempt to reach a server: its process or address, the connection over it, and the reason of a failure.
+    """One attempt to reach an MCP server: its process or address, the connection over it, and the reason of a failure.
     Used once."""
 
     def __init__(self, config: ServerConfig, ground: ServerContext, log: ServerLog) -> None:
-        """`config` has its values filled in."""
+        """Prepares an attempt. `config` has its values filled in."""
         self._config = config
         self._context = ground
         self._log = log
@@ -466,11 +470,12 @@ class ConnectionAttempt:
         self._reported_hidden: set[str] = set()
 
     def policy_to_compare(self, now: Box) -> Box:
-        """Returns the present sandbox policy, with the files that only a sandbox made now would hold."""
+        """Returns the sandbox policy of now, adjusted so that it can be compared with the one under which the server
+        was started."""
         return with_shared_files(now, self._sandbox)
 
     def newly_hidden_paths(self, now: Box) -> tuple[str, ...]:
-        """Returns the paths that a sandbox made now would hide and this contact's sandbox does not."""
+        """Returns the paths that a sandbox made now would hide and the one of this attempt does not; each once."""
         if self._sandbox is None:
             return ()
         new = tuple(path for path in newly_hidden(now, self._sandbox) if path not in self._reported_hidden)
@@ -489,8 +494,8 @@ class ConnectionAttempt:
     async def connect_and_list(
         self, listeners: ServerCallbacks, known: ServerManifest | None
     ) -> tuple[ServerConnection, ServerManifest]:
-        """Connects, and lists all that the server offers unless `known` has it. On a failure it leaves and
-        raises `ServerUnavailable`."""
+        """Connects to the MCP server, and lists all that it offers unless `known` has it. On a failure it closes the
+        connection and raises `ServerUnavailable`."""
         greeting = known.greeting if known is not None else None
         seconds = self._config.start_timeout
         try:
@@ -553,7 +558,7 @@ class ConnectionAttempt:
             raise ServerUnavailable(f"{what}: {problem.strerror}") from None
 
     async def explain_failure(self, said: str) -> str:
-        """Adds to the error what the process itself reported."""
+        """Returns the text of an error, improved by what the server's process reported, such as its exit code."""
         process = self._process
         if process is None:
             return said
@@ -583,7 +588,8 @@ class ConnectionAttempt:
 
 
 async def fetch_server_manifest(link: ServerConnection, greeting: ServerIntroduction) -> ServerManifest:
-    """Lists all that the server offers. Raises `ServerUnavailable` and `CallRefused`."""
+    """Returns all that an MCP server lists: tools, prompts and resources. Raises `ServerUnavailable` and
+    `CallRefused`."""
     listed: dict[str, list[Any]] = {}
     for kind in ("tools", "prompts", "resources"):
         if kind in greeting.capabilities:

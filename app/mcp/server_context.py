@@ -1,5 +1,5 @@
-"""Holds what the servers of a session share: processes, folder, variables, sandbox, stored manifests, and a
-log for each server. Opens no connection, so that a session without contact to servers pays for none."""
+"""Holds what the MCP servers of a session share: processes, folder, variables, sandbox, stored manifests, and a log for
+each server. Opens no connection, so that a session without contact to servers pays for none."""
 
 import os
 import time
@@ -26,10 +26,10 @@ _MAX_LOG_LINE_BYTES = 4_000
 
 
 class ServerLog:
-    """The log of one server: its last lines in memory, all of it in a file."""
+    """The log of one MCP server: its last lines in memory, all of it in a file."""
 
     def __init__(self, path: Path | None = None, mask: Callable[[str], str] = str) -> None:
-        """With `path` None, no file is written. `mask` hides secrets in a text."""
+        """Creates an empty log. With `path` None, no file is written. `mask` hides secrets in a text."""
         self.path = path
         self._mask_secrets = mask
         self._last_lines: deque[str] = deque()
@@ -38,11 +38,11 @@ class ServerLog:
 
     @property
     def existing_file(self) -> Path | None:
-        """The file with the complete log; None while the log is empty."""
+        """The file with the complete log of the MCP server; None while the log is empty."""
         return self.path if self.path is not None and self.path.is_file() else None
 
     def add_bytes(self, data: bytes) -> None:
-        """Adds bytes of the server's standard error as they arrive."""
+        """Adds bytes of the MCP server's standard error to the log as they arrive."""
         *lines, rest = (self._incomplete_line + data).split(b"\n")
         if len(rest) > _MAX_LOG_LINE_BYTES:
             lines, rest = [*lines, rest], b""
@@ -50,7 +50,7 @@ class ServerLog:
         self._write_lines(line.decode("utf-8", "replace") for line in lines)
 
     def flush_last_line(self) -> None:
-        """Adds the last line even without a line feed."""
+        """Adds the last line to the log even if it has no line feed."""
         rest, self._incomplete_line = self._incomplete_line, b""
         if rest:
             self.write_note(rest.decode("utf-8", "replace"))
@@ -59,7 +59,7 @@ class ServerLog:
         self._write_lines((text,))
 
     def _write_lines(self, texts: Iterable[str]) -> None:
-        """Writes lines that arrived together in one step."""
+        """Adds lines that arrived together to the log, masked and cleaned, and writes them to the file in one step."""
         lines = [
             line
             for text in texts
@@ -114,7 +114,7 @@ async def _keep_config(config: ServerConfig) -> ServerConfig:
 
 
 class ServerContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What the servers of a session share: processes, folder, variables, sandbox, manifests, logs."""
+    """What the MCP servers of a session share: processes, folder, variables, sandbox, manifests, logs."""
 
     processes: "Callable[[], LocalProcesses]"
     working_folder: Callable[[], Path]

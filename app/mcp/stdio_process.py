@@ -1,10 +1,9 @@
-"""Runs a server that is a program on this machine: its lines, its standard error, its end.
+"""Runs an MCP server that is a program on this machine: its lines, its standard error, its end.
 
-It runs under the supervisor program (`tools.running.supervisor`), which ends it with all its child processes, even
-when bayou dies. Of the protocol only the framing is known here (`StdioTransport`). The SDK's own transport is not used:
-it starts programs outside of the sandbox, leaves child processes behind when the server ends by itself, and
-joins lines without a limit.
-"""
+It runs under the supervisor process (`tools.running.supervisor`), which ends it with all its child processes, even when
+bayou dies. Of the protocol only the framing is known here (`StdioTransport`). The SDK's own transport is not used: it
+starts programs outside of the sandbox, leaves child processes behind when the server ends by itself, and joins lines
+without a limit."""
 
 import asyncio
 import os
@@ -31,7 +30,7 @@ _CERTIFICATE_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
 
 
 def variables_for_server(env: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variables of bayou that every server gets, without keys of providers."""
+    """Returns the environment variables of bayou that every local MCP server gets, without keys of providers."""
     return {
         name: value
         for name, value in env.items()
@@ -42,7 +41,7 @@ def variables_for_server(env: Mapping[str, str]) -> dict[str, str]:
 
 
 class ServerProcess:
-    """A server's process, running or ended."""
+    """The process of a local MCP server, running or ended."""
 
     def __init__(self, process: RunningProcess, log: ServerLog) -> None:
         self.log = log
@@ -59,7 +58,7 @@ class ServerProcess:
     async def start_process(
         processes: LocalProcesses, command: CommandLine, log: ServerLog
     ) -> "ServerProcess":
-        """Starts the process. Raises `OSError`, including `BoxFailed`."""
+        """Starts a local MCP server's process. Raises `OSError`, including `BoxFailed`."""
         ends = [*os.pipe(), *create_large_pipe(), *os.pipe()]
         his_in, my_in, my_out, his_out, my_errors, his_errors = ends
         try:
@@ -90,17 +89,17 @@ class ServerProcess:
         return self._process.pid
 
     async def next_line(self) -> bytes | None:
-        """Returns the next line; None when the output has ended."""
+        """Returns the next line of the server's standard output; None when the output has ended."""
         return await self._output_lines.next_line()
 
     async def write_line(self, line: bytes) -> None:
-        """Writes a line. Raises `OSError` when the process does not read any more."""
+        """Writes a line to the server's standard input. Raises `OSError` when the process does not read any more."""
         assert self._stdin is not None
         self._stdin.write(line)
         await self._stdin.drain()
 
     async def end_process(self) -> None:
-        """Closes the input, then lets the supervisor program end the process with all its child processes."""
+        """Closes the server's input, then lets the supervisor end the process with all its child processes."""
         self._close_stdin()
         await asyncio.wait({self._exit_watch_task}, timeout=SERVER_EXIT_GRACE_SECONDS)
         await self._process.end()
@@ -125,7 +124,7 @@ class ServerProcess:
 
 
 class _OutputLineProtocol(asyncio.Protocol):
-    """Splits the output at line feeds. Pieces of a line are joined once, at its end."""
+    """Splits the output of an MCP server's process into lines. Pieces of a line are joined once, at its end."""
 
     def __init__(self, too_long: Callable[[], None]) -> None:
         self._report_long_line = too_long
@@ -219,7 +218,7 @@ _TRAILING_REQUEST_ID_PATTERN = re.compile(
 
 
 class StdioTransport:
-    """Adapts a process to the SDK's streams."""
+    """Adapts the process of a local MCP server to the streams that the SDK expects."""
 
     def __init__(self, process: ServerProcess) -> None:
         self.process = process
@@ -281,7 +280,8 @@ class StdioTransport:
 
 
 def _find_answered_request_id(line: bytes) -> int | None:
-    """Returns the number of the request that an unreadable line answers, by the line's start and end."""
+    """Returns the number of the request that an unreadable line of a server answers, from the line's start or end; None
+    if it is no answer."""
     head, tail = line[:_MAX_LOGGED_NOISE_CHARS], line[-_MAX_LOGGED_NOISE_CHARS:]
     if b'"method"' in head:
         return None
@@ -290,7 +290,7 @@ def _find_answered_request_id(line: bytes) -> int | None:
 
 
 class EndSignallingStream:
-    """A stream that sets `ended` when no more messages will arrive."""
+    """Wraps a stream for the SDK and sets the event `ended` when no more messages will arrive."""
 
     def __init__(self, stream: Any, ended: asyncio.Event) -> None:
         self._stream = stream

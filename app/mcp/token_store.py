@@ -1,9 +1,8 @@
-"""Stores the tokens of sign-ins to servers in `mcp-auth.json`: mode 0600, written whole under a lock, never
+"""Stores the tokens of sign-ins to MCP servers in `mcp-auth.json`: mode 0600, written whole under a lock, never
 overwritten when it is broken.
 
-The file is read again for each connection, so that a sign-in in one process applies to all of them at once.
-One process at a time refreshes an expired token: a refresh token often works only once.
-"""
+The file is read again for each connection, so that a sign-in in one process applies to all of them at once. One process
+at a time refreshes an expired token: a refresh token often works only once."""
 
 import asyncio
 import hashlib
@@ -25,7 +24,7 @@ _TOKEN_EXPIRY_MARGIN_SECONDS = 30.0
 
 
 class StoredTokens(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """The OAuth data of one server's sign-in: the SDK's values as plain JSON."""
+    """The stored OAuth data of the sign-in to one MCP server: the SDK's values as plain JSON."""
 
     tokens: dict[str, Any] = {}
     client: dict[str, Any] = {}
@@ -44,15 +43,15 @@ class StoredTokens(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class TokenStore:
-    """All sign-ins, by the server's name and address: after a change of the address a new sign-in is
-    needed."""
+    """The stored sign-ins to MCP servers, by the server's name and address: after a change of the address a new sign-in
+    is needed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def load_sign_in(self, name: str, url: str) -> StoredTokens | None:
-        """Returns a server's sign-in; None when it is missing or invalid. Raises `FileError` for a broken
-        file."""
+        """Returns the stored sign-in to an MCP server; None when it is missing or invalid. Raises `FileError` for a
+        broken file."""
         entry = self._read_entries().get(_server_entry_key(name, url))
         try:
             return msgspec.convert(entry, StoredTokens) if entry is not None else None
@@ -66,7 +65,7 @@ class TokenStore:
         self._change_entries(put)
 
     def remove_sign_in(self, name: str, url: str) -> bool:
-        """Removes a sign-in. Returns False when there was none."""
+        """Removes the stored sign-in to an MCP server. Returns False when there was none."""
         found = _server_entry_key(name, url) in self._read_entries()
         if found:
             self._change_entries(lambda table: table.pop(_server_entry_key(name, url), None))
@@ -74,7 +73,7 @@ class TokenStore:
 
     @asynccontextmanager
     async def lock_for_refresh(self, name: str, url: str) -> AsyncIterator[None]:
-        """Lets only one process at a time refresh a server's token. Raises `UserError`."""
+        """Lets only one process at a time refresh a server's token, as an async context manager. Raises `UserError`."""
         from filelock import FileLock, Timeout  # noqa: PLC0415  (only where a token has run out)
 
         mark = hashlib.sha256(_server_entry_key(name, url).encode("utf-8", "surrogatepass")).hexdigest()[:12]

@@ -86,8 +86,7 @@ async def _decline_elicitation(params: dict[str, Any]) -> dict[str, Any]:
 
 
 class ServerCallbacks(msgspec.Struct, frozen=True, kw_only=True):
-    """The functions called for an MCP server's requests and notifications: elicitations, roots, log lines, changed
-    lists and the loss of the connection."""
+    """The functions called for elicitations, roots, log lines, changed lists and the loss of the connection."""
 
     on_elicitation: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] = _decline_elicitation
     """Answers a question to the user: takes the parameters as on the wire, returns the result."""
@@ -292,9 +291,8 @@ class ServerConnection:
         silence: float,
         progressed: Callable[[float, float | None, str | None], None],
     ) -> dict[str, Any]:
-        """Calls a tool of the MCP server and returns its result. `silence` is the time limit without progress, in
-        seconds. Raises `ConnectionLost`, `CallTimedOut` and `CallRefused`; cancelling the task cancels the call at the
-        server."""
+        """Calls a tool of the MCP server. `silence`: the seconds allowed without progress. Raises `ConnectionLost`,
+        `CallTimedOut` and `CallRefused`; cancelling the task cancels the call at the server."""
         client, patience = self._open_client(), _ProgressTimeout(silence)
 
         async def hear(progress: float, total: float | None, message: str | None) -> None:

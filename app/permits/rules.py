@@ -12,7 +12,6 @@ A rule is never a regular expression over the text of a command.
 """
 
 import fnmatch
-import ipaddress
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, get_args
@@ -20,6 +19,7 @@ from typing import Literal, get_args
 import msgspec
 
 from app.permits.command_place import CommandPlace
+from app.permits.host_names import host_matches, host_pattern_problem, is_pattern_of_one_host, normal_host
 from app.permits.secret_files import secret_likelihood
 from app.permits.shell_words import word_set
 from app.permits.verdicts import CallPart
@@ -114,8 +114,12 @@ def parse_rule(text: str, deed: RuleAction, origin: RuleOrigin) -> PermitRule | 
         return problem("is too long, or has more than one line")
     if known == "bash" and deed == "allow" and set(pattern.split()) <= {"*", "**"}:
         return problem("would allow every command; choose the mode full for that")
-    if known == "net" and pattern not in HOST_GROUPS and not re.fullmatch(r"[A-Za-z0-9.*_\[\]:-]+", pattern):
-        return problem(f"is no host, no host:port and none of the groups {', '.join(HOST_GROUPS)}")
+    if known == "net" and pattern not in HOST_GROUPS:
+        if not re.fullmatch(r"[\w.*\[\]:-]+", pattern):
+            return problem(f"is no host, no host:port and none of the groups {', '.join(HOST_GROUPS)}")
+        why = host_pattern_problem(pattern)
+        if why is not None:
+            return problem(why)
     if known.startswith("sandbox.") and (deed != "allow" or not pattern.startswith(("/", "~/"))):
         return problem("is a place, from ~ or absolute, and can only be allowed")
     return PermitRule(action=deed, kind=known, pattern=pattern, origin=origin)
@@ -205,10 +209,18 @@ def _matches_hosts(rule: PermitRule, part: CallPart) -> bool:
     hosts = reached_hosts(part)
     if not hosts:
         return False
-    if rule.action == "allow" and not all(map(_HOST_WITH_PORT.fullmatch, hosts)):
+    if rule.action == "allow" and not all(map(_is_read_alike, hosts)):
         return False  # the program may read this address in another way
     fits = [_matches_host(rule.pattern, host) for host in hosts]
     return all(fits) if rule.action == "allow" else any(fits)
+
+
+def _is_read_alike(host: str) -> bool:
+    """Returns whether every program reads this `host:port` as the same host."""
+    name = host.rpartition(":")[0].casefold()
+    return _HOST_WITH_PORT.fullmatch(host) is not None and (
+        ":" in name or normal_host(name) == name.rstrip(".")
+    )
 
 
 def reached_hosts(part: CallPart) -> tuple[str, ...]:
@@ -247,37 +259,16 @@ def _host_group_of(part: CallPart) -> str | None:
 
 
 def _matches_host(pattern: str, host: str) -> bool:
+    if pattern not in HOST_GROUPS:
+        return host_matches(pattern, host)
     name, _, port = host.rpartition(":")
-    if pattern in HOST_GROUPS:
-        return port.isdigit() and group_contains(pattern, name, int(port))
-    wanted, colon, wanted_port = pattern.casefold().rpartition(":")
-    is_address = pattern.count(":") > 1 and "]:" not in pattern  # of IPv6, without a port
-    if not colon or is_address or not re.fullmatch(r"\d+|\*", wanted_port):
-        wanted, wanted_port = pattern.casefold(), "*"
-    if wanted_port not in ("*", port):
-        return False
-    if ":" in wanted:
-        return _plain_address(name) == _plain_address(wanted)
-    return fnmatch.fnmatchcase(name, wanted)
-
-
-def _plain_address(text: str) -> str:
-    """Returns an IPv6 address without brackets, in its normal spelling."""
-    bare = text.strip("[]")
-    try:
-        return str(ipaddress.ip_address(bare))
-    except ValueError:
-        return bare
+    return port.isdigit() and group_contains(pattern, normal_host(name), int(port))
 
 
 def rule_names_host(rule: PermitRule, host: str, port: int) -> bool:
     """Returns whether the rule names this host without a wildcard; then it also applies if the name resolves to a
     private address."""
-    is_plain = (
-        rule.kind == "net"
-        and rule.pattern not in HOST_GROUPS
-        and not set("*?[") & set(rule.pattern.removesuffix(":*"))
-    )
+    is_plain = rule.kind == "net" and rule.pattern not in HOST_GROUPS and is_pattern_of_one_host(rule.pattern)
     return is_plain and _matches_host(rule.pattern, f"{host}:{port}")
 
 
@@ -321,7 +312,7 @@ def suggested_rules(part: CallPart, tool: str, place: CommandPlace) -> tuple[str
     exact = "bash: " + " ".join(words)
     group = _host_group_of(part)
     found = [*((f"net: {group}",) if group else ()), exact]
-    if part.named_hosts and part.uses_network:
+    if part.named_hosts and part.uses_network and _is_read_alike(part.named_hosts[0]):
         found.append(f"net: {part.named_hosts[0]}")
     for size in (2, 1):
         if len(words) > size and _may_end_in_wildcard(words[:size]):

@@ -6,11 +6,11 @@ changes in between reaches nothing."""
 import ipaddress
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from fnmatch import fnmatchcase
 
 import httpx2
 import msgspec
 
+from app.permits.host_names import host_matches
 from tools.base import ToolError
 from tools.box.proxy import forbidden_reason, is_own_address, reached_addresses
 
@@ -88,10 +88,7 @@ def _raw_file_url(url: httpx2.URL) -> httpx2.URL:
 
 def is_private_host(target: WebTarget, patterns: Sequence[str]) -> bool:
     """Whether the user listed the host, alone or with its port, as one of their servers."""
-    names = (target.host, target.host_and_port)
-    # A bracket is literal, as an IPv6 address is written.
-    literal = (pattern.casefold().replace("[", "[[]") for pattern in patterns)
-    return any(fnmatchcase(name, pattern) for pattern in literal for name in names)
+    return any(host_matches(pattern, target.host_and_port) for pattern in patterns)
 
 
 def address_refusal(address: str) -> str:

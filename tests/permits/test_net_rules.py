@@ -379,3 +379,94 @@ def test_a_rule_names_an_address_of_ipv6_in_any_spelling(pattern: str) -> None:
     assert rule_matches(rule, part, "web_fetch", PLACE) is (pattern != "[*]:80")
     other = structs.replace(part, named_hosts=("[2606:2800:220:1::35]:80",))
     assert not rule_matches(rule, other, "web_fetch", PLACE)
+
+
+def denied(rule: str, command: str) -> bool:
+    rules = merge_rules([WrittenRules(origin="user", deny_rules=(f"net: {rule}",))])
+    assert rules.problems == ()
+    policy = PermissionPolicy(mode="full", rules=rules.rules)
+    return decide_call(judge_command(command, PLACE), "bash", policy, PLACE).outcome == "refuse"
+
+
+SPELLINGS = {
+    "127.0.0.1": (
+        *("127.0.0.1", "127.1", "0x7f.1", "0177.0.0.1", "2130706433", "0x7f000001", "127.0.0.1."),
+        *("'[::ffff:127.0.0.1]'", "[::ffff:127.0.0.1]", "'[::ffff:7f00:1]'"),
+    ),
+    "[::1]": ("'[::1]'", "[::1]", "[0:0::1]", "'[::1%25lo]'"),
+    "evil.org": (
+        "evil.org",
+        "EVIL.org.",
+        "evil%2eorg",
+        "evil。org",
+        "ｅvil.org",
+        r"$'\x65vil.org'",
+        "e${x:-vil}.org",
+    ),
+    "bücher.de": ("bücher.de", "BÜCHER.de", "xn--bcher-kva.de", "b%C3%BCcher.de"),
+    "xn--bcher-kva.de": ("bücher.de",),
+    "*.evil.org": ("a.evil.org.", "A.evil%2Eorg"),
+    "*.bücher.de": ("a.bücher.de", "a.xn--bcher-kva.de"),
+    "[fd00:*]": ("'[fd00::1]'", "'[FD00:0:1::1]'", "[fd00::2]"),
+    "[2001:db8:0:*]:9": ("'[2001:db8::1]'",),
+    "10.0.0.*": ("10.0.0.5", "0x0a000005"),
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "host"), [(rule, host) for rule, hosts in SPELLINGS.items() for host in hosts]
+)
+def test_a_rule_denies_each_spelling_of_its_host(rule: str, host: str) -> None:
+    assert denied(rule, f"curl http://{host}:9/x")
+    assert denied(rule, f"git ls-remote http://u@{host}:9/x")
+
+
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        *(("::1", "scp f '[::1]:x'"), ("::1", "scp [::1]:x f"), ("::1", "ssh ::1"), ("::1", "nc ::1 80")),
+        *(("::1", "git clone 'u@[::1]:x'"), ("127.0.0.1", "nc 2130706433 80"), ("127.0.0.1", "ssh 127.1 ls")),
+        *(("evil.org", "ssh ssh://u@evil.org:2222"), ("evil.org", "scp f scp://evil.org/x")),
+        *(
+            ("evil.org", "scp f evil。org:x"),
+            ("evil.org:22", "git clone u@evil.org.:x"),
+            ("evil", "git push u@evil:x"),
+        ),
+    ],
+)
+def test_a_rule_denies_its_host_however_a_program_names_it(rule: str, command: str) -> None:
+    assert denied(rule, command)
+
+
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        *(("10.0.0.*", "curl http://10.0.0.evil.com/"), ("10.0.0.*", "curl http://10.0.0.5.evil.com/")),
+        *(("[fd00:*]", "curl 'http://[fe80::1]/'"), ("[fd00:*]:443", "curl 'http://[fd00::1]/'")),
+        *(("[fd00:*]", "curl 'http://[fd00:zz]/' 'http://fd00:a:b/'"), ("[fd00:*]", "nc fd00:zz 80")),
+        *(("0.0.0.80", "nc a.example.org 80"), ("evil.org", "curl http://evil.org.example.org/")),
+    ],
+)
+def test_a_rule_denies_no_other_host(rule: str, command: str) -> None:
+    assert not denied(rule, command)
+
+
+@pytest.mark.parametrize("host", ["0177.0.0.1", "127.1", "bücher.de", "127%2e0.0.1"])
+def test_a_rule_allows_no_spelling_that_programs_may_read_otherwise(host: str) -> None:
+    assert outcome(f"curl http://{host}/", more=("net: 127.0.0.1", "net: bücher.de")) == "ask"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("2001:db8:*", "write [2001:db8:*], with :PORT behind it"),
+        ("2001:db8::*", "does not say where its address ends"),
+        ("[fd00:x]", "is no address of IPv6"),
+        ("1:2:3", "is no address of IPv6"),
+        ("*ü.de", "write this part of the name with xn--"),
+    ],
+)
+def test_a_rule_for_hosts_that_could_never_match_or_has_two_meanings_is_a_problem(
+    pattern: str, said: str
+) -> None:
+    assert said in str(parse_rule(f"net: {pattern}", "deny", "user"))

@@ -147,3 +147,34 @@ def test_brackets_of_a_listed_host_belong_to_its_address():
     listed = ["[fd00::5]:8080", "[::1]"]
     assert is_private_host(parse_target("http://[fd00::5]:8080/"), listed)
     assert not any(is_private_host(parse_target(f"http://{host}:8080/"), listed) for host in "05f1d")
+
+
+@pytest.mark.parametrize(
+    ("entry", "url"),
+    [
+        *(
+            ("[fd00::1]", "http://[fd00::1]:8080/"),
+            ("FD00:0::1", "http://[fd00::1]/"),
+            ("[fd00:*]", "http://[fd00::1]/"),
+        ),
+        *(
+            ("bücher.intern", "http://bücher.intern/"),
+            ("intern.", "http://INTERN/"),
+            ("10.0.0.*", "http://10.0.0.5/"),
+        ),
+        *(("10.0.0.1:80", "http://0x0a000001/"), ("*.internal", "http://wiki.internal./")),
+    ],
+)
+def test_a_private_host_is_meant_in_every_spelling(entry: str, url: str):
+    assert is_private_host(parse_target(url), [entry])
+
+
+@pytest.mark.parametrize(
+    ("entry", "url"),
+    [
+        *(("10.0.0.*", "http://10.0.0.evil.com/"), ("127.0.0.1*", "http://127.0.0.1.evil.com/")),
+        *(("[fd00::1]:81", "http://[fd00::1]/"), ("*.internal", "http://internal/")),
+    ],
+)
+def test_a_private_host_is_no_other_host(entry: str, url: str):
+    assert not is_private_host(parse_target(url), [entry])

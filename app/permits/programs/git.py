@@ -267,11 +267,18 @@ def _judge_push(git: GitCall) -> list[Finding]:
     return found
 
 
+_HOST_BEFORE_PATH: Final = re.compile(
+    r"(?:[\w.-]+@([^\s:/@\[\]{}\ue000-\uf8ff]+|\[[^\]/]+\])"
+    r"|(\[[^\]/]+\]|[^\s:/@\[\]{}\ue000-\uf8ff]+[.\u3002\uff0e\uff61][^\s:/@\[\]{}\ue000-\uf8ff]+)):(?!//)"
+)
+"""Matches an address as `scp` writes it; without a user the name must have a dot, because a branch may stand there."""
+
+
 def _judge_fetch(git: GitCall) -> list[Finding]:
     for word in git.words:
-        at_host = re.match(r"(?:\w+@)?([\w.-]+\.[\w-]+):(?!//)", word.text)
+        at_host = _HOST_BEFORE_PATH.match(word.text)
         if at_host:
-            git.call.hosts.append(f"{at_host[1].casefold()}:22")
+            git.call.hosts.append(f"{(at_host[1] or at_host[2]).casefold()}:22")
         elif "://" in word.text and not word.text.startswith("file:"):
             host = host_of(word.text)
             git.call.hosts += [host] if host else []

@@ -5,20 +5,29 @@ import re
 from typing import Final
 
 from app.permits.command_findings import SAFE_FINDING, Finding, contained_finding, network_finding
+from app.permits.host_names import is_address, normal_host
 from app.permits.path_effects import file_name
 from app.permits.programs.calls import JudgeProgram, ProgramCall, ProgramTable, judge_by_verb, program_table
 from app.permits.programs.options import parse_option_row, parse_options
 from app.permits.programs.plain_requests import downloaded_names
 from app.permits.shell_words import UNKNOWN_MARK, Word
 
-_PORT_BY_SCHEME: Final = {"http": "80", "ftp": "21", "ssh": "22", "git": "9418"}
+_PORT_BY_SCHEME: Final = {
+    "http": "80",
+    "ftp": "21",
+    "ssh": "22",
+    "scp": "22",
+    "sftp": "22",
+    "rsync": "873",
+    "git": "9418",
+}
 
 
 def host_of(text: str) -> str | None:
     """Returns `host:port` of a URL or an address; None if it is unknown. A user name ends before the path, as in
     RFC 3986."""
     found = re.match(
-        r"(?:([a-z][a-z0-9+.-]*)://)?(?:[^/?#\\@]*@)*(\[[0-9a-f:.]+\]|[^/:?#\\]+)(?::(\d+))?",
+        r"(?:([a-z][a-z0-9+.-]*)://)?(?:[^/?#\\@]*@)*(\[[^\]/?#\\]+\]|[^/:?#\\]+)(?::(\d+))?",
         text,
         re.IGNORECASE,
     )
@@ -112,11 +121,20 @@ def _judge_ssh(call: ProgramCall) -> list[Finding]:
     if taken.operands and taken.operands[0].is_literal:
         ports = taken.option_values("P" if call.name == "sftp" else "p")
         port = next((value.text for value in ports if value.is_literal), "22")
-        call.hosts.append(f"{taken.operands[0].text.rpartition('@')[2].casefold()}:{port}")
+        call.hosts += _hosts_of_operand(taken.operands[0], port)
     return found
 
 
-_REMOTE_PATH_OR_URL: Final = re.compile(r"(?:[^/]*@)?([A-Za-z0-9_.\[\]-]+):(?!//)|\w+://")
+def _hosts_of_operand(word: Word, port: str) -> list[str]:
+    if "://" not in word.text:
+        return [f"{word.text.rpartition('@')[2].casefold()}:{port}"]
+    host = host_of(word.text)
+    return [host] if host else []
+
+
+_REMOTE_PATH_OR_URL: Final = re.compile(
+    r"(?:[^/]*@)?(\[[^\]/\ue000-\uf8ff]+\]|[^/:@\[\]\s\ue000-\uf8ff]+):(?!//)|\w+://"
+)
 
 
 def _judge_copy(call: ProgramCall) -> list[Finding]:
@@ -124,9 +142,12 @@ def _judge_copy(call: ProgramCall) -> list[Finding]:
     shared = "i= F= S= c= l= o= J= D= e= rsh= exclude= include= port="
     taken = parse_options(call.words, parse_option_row(f"P= {shared}" if call.name == "scp" else shared))
     operands = taken.operands
-    remote = [found for word in operands if (found := _REMOTE_PATH_OR_URL.match(word.text))]
+    remote = [word for word in operands if _REMOTE_PATH_OR_URL.match(word.text)]
     ports = taken.option_values("P") if call.name == "scp" else []
-    call.hosts += [f"{found[1].casefold()}:{ports[0].text if ports else 22}" for found in remote if found[1]]
+    for word in remote:
+        found = _REMOTE_PATH_OR_URL.match(word.text)
+        named = Word(found[1]) if found and found[1] else word
+        call.hosts += _hosts_of_operand(named, ports[0].text if ports else "22")
     if call.name == "rsync" and not remote and not any(word.is_unknown for word in operands):
         return [contained_finding("copies files")]
     found = [network_finding("copies from or to another machine")]
@@ -144,13 +165,15 @@ def _judge_copy(call: ProgramCall) -> list[Finding]:
 
 def _judge_host_arguments(call: ProgramCall) -> list[Finding]:
     for word in call.words:
-        if (
-            not word.text.startswith("-")
-            and word.is_literal
-            and re.search(r"\w\.\w|^localhost$|://", word.text)
-        ):
-            host = host_of(word.text)
-            call.hosts += [host if "://" in word.text else f"{word.text.casefold()}:0"] if host else []
+        if word.text.startswith("-") or not word.is_literal:
+            continue
+        host = f"{word.text.casefold()}:0" if is_address(word.text) else host_of(word.text)
+        if host and "://" not in word.text:
+            host = f"{host.rpartition(':')[0]}:0"
+            is_number = word.text.isdecimal() and not is_address(word.text)
+            if is_number or not re.search(r"\w\.\w|^localhost$|:", normal_host(host.rpartition(":")[0])):
+                continue
+        call.hosts += [host] if host else []
     return [network_finding(f"{call.name} uses the network"), *_judge_written_autorun_files(call)]
 
 

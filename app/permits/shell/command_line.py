@@ -219,15 +219,20 @@ class ShellAnalysis:
 
     @contextmanager
     def other_reading(self) -> Iterator[None]:
-        """Keeps, of the parts added inside the `with` block, only those that are forbidden or name a host: the line
-        may also mean this."""
+        """Keeps, of the parts added inside the `with` block, only those that are forbidden or name another host: the
+        line may also mean this."""
         parts, self.parts = self.parts, {}
         sources = self.outside_sources
         self._strictest_risks.append("safe")
         try:
             yield
         finally:
-            kept = {part: None for part in self.parts if part.risk == "forbidden" or part.named_hosts}
+            named = {host for part in parts for host in part.named_hosts}
+            kept = {
+                part: None
+                for part in self.parts
+                if part.risk == "forbidden" or not named.issuperset(part.named_hosts)
+            }
             self.parts = {**parts, **kept}
             self.outside_sources = sources
             self._strictest_risks.pop()

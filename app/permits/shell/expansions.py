@@ -91,6 +91,9 @@ class Expansions(msgspec.Struct, frozen=True):
             )
             for one in possible_choices(text)
         )
+        if not choices and _BRACKET_PATTERN.search(text):  # which stays as it is if it matches no file
+            literal = text.replace(OPEN_BRACKET_MARK, "[")
+            choices = (tuple(self._words_of(literal, source, scope, splits=splits)),)
         return [msgspec.structs.replace(found[0], choices=choices), *found[1:]] if choices else found
 
     def _words_of(self, text: str, source: str, scope: ShellScope, *, splits: bool) -> list[Word]:

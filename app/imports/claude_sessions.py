@@ -196,7 +196,7 @@ class _SessionReader:
         )
         own: list[UserContent] = []
         for block in blocks:
-            if block.get("type") == "convert_tool_answer":
+            if block.get("type") == "tool_result":
                 self._read_result(block, time)
             else:
                 own += self._user_content(block)

@@ -12,7 +12,7 @@ SECRET = re.compile(
 
 
 def extension(api: ExtensionApi) -> None:
-    @api.on("convert_tool_answer")
+    @api.on("tool_result")
     def redact(event: ToolResultPayload, context: Context) -> ToolResultAnswer | None:
         content = tuple(
             Text(text=hide(part.text)) if isinstance(part, Text) else part for part in event.content

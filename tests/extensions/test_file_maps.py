@@ -163,7 +163,7 @@ async def test_a_file_that_is_gone_meanwhile_has_no_map_and_nothing_is_reported(
     path.write_text(functions(900))
 
     def vanish(api: Any) -> None:
-        @api.on("convert_tool_answer")
+        @api.on("tool_result")
         async def gone(event: Any, context: Any) -> None:
             path.unlink()
             if name == "not a file":

@@ -41,12 +41,12 @@ CALL = ToolCall(id="c1", name="bash", arguments={"command": "rm -rf /", "list": 
 async def test_results_are_changed_one_after_the_other(load):
     def one(api: ExtensionApi):
         api.on(
-            "convert_tool_answer",
+            "tool_result",
             lambda event, context: {"content": (Text(text=event.content[0].text + "1"),)},
         )
 
     def two(api: ExtensionApi):
-        @api.on("convert_tool_answer")
+        @api.on("tool_result")
         def change(event, context):
             return {
                 "content": (Text(text=event.content[0].text + "2"),),

@@ -228,7 +228,7 @@ async def test_raising_in_every_hook_leaves_everything_as_it_was(load):
     for name, event in SESSION_EVENTS.items():
         await extensions.hooks.emit(name, event)
     assert {problem.event for problem in extensions.hooks.problems} >= {
-        "convert_tool_answer",
+        "tool_result",
         "message_end",
         "context",
         "turn_end",

@@ -53,7 +53,7 @@ async def test_rules_are_in_the_prompt_and_read_by_name(tmp_path: Path, rules: P
 async def test_rules_wait_for_answers_and_results_only_while_there_are_any(
     tmp_path: Path, rules: Path
 ) -> None:
-    waited = {"turn_end", "convert_tool_answer", "message_start", "message_update", "message_end"}
+    waited = {"turn_end", "tool_result", "message_start", "message_update", "message_end"}
     ext_session = ExtensionSession(tmp_path, say("ok"), say("ok"))
     await ext_session.load(rules_extension.extension)
     await ext_session.extensions.start()
@@ -66,7 +66,7 @@ async def test_rules_wait_for_answers_and_results_only_while_there_are_any(
     assert "Use tabs." not in ext_session.asked[0].system_prompt
     (rules / "always.md").write_text("---\nalwaysApply: true\n---\nUse tabs.")
     await ext_session.extensions.start()
-    assert waited & ext_session.extensions.hooks.handlers.keys() == {"turn_end", "convert_tool_answer"}
+    assert waited & ext_session.extensions.hooks.handlers.keys() == {"turn_end", "tool_result"}
     assert "before_agent_start" not in ext_session.extensions.hooks.handlers
 
 

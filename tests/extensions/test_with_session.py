@@ -172,7 +172,7 @@ async def test_one_that_raises_everywhere_leaves_the_run_whole(tmp_path: Path) -
     assert isinstance(last, AssistantMessage) and last.text == "fine"
     assert ext_session.read()[-1] == "result 1: content"
     errors = ext_session.harness.all(ExtensionError)
-    assert {"convert_tool_answer", "message_end", "context", "turn_end", "agent_start"} <= {
+    assert {"tool_result", "message_end", "context", "turn_end", "agent_start"} <= {
         error.event for error in errors
     }
     assert len({(error.event, error.error) for error in errors}) == len(errors)
@@ -276,7 +276,7 @@ async def test_a_call_within_a_call_is_gated_told_and_changed_like_any_other(tmp
                 return {"block": True, "reason": "not that one"}
             return None
 
-        @api.on("convert_tool_answer")
+        @api.on("tool_result")
         def loud(event: Any, context: Any) -> Any:
             if event.parent_tool_call_id is None:
                 return None

@@ -107,7 +107,7 @@ async def test_the_last_result_carries_the_mark_too(server: Loopback):
     body = await sent_body(server, None, context(user_message("a"), answer, result))
     block = body["messages"][-1]["content"][-1]
     assert (block["type"], block["is_error"], block["cache_control"]) == (
-        "convert_tool_answer",
+        "tool_result",
         True,
         {"type": "ephemeral"},
     )

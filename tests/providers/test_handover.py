@@ -50,7 +50,7 @@ def check_anthropic(body: dict[str, Any]) -> str:
     roles = [message["role"] for message in messages]
     assert roles == ["user", "assistant", "user"]
     uses = [block for block in messages[1]["content"] if block["type"] == "tool_use"]
-    results = [block for block in messages[2]["content"] if block["type"] == "convert_tool_answer"]
+    results = [block for block in messages[2]["content"] if block["type"] == "tool_result"]
     assert [use["id"] for use in uses] == [answer["tool_use_id"] for answer in results]
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", use["id"]) for use in uses)
     assert [use["input"] for use in uses] == [FIRST, SECOND]

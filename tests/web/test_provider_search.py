@@ -129,9 +129,7 @@ def says(text: str) -> bytes:
 
 def told_in(received: Received) -> str:
     """Returns the tool result in a request."""
-    (block,) = (
-        one for one in received.json["messages"][-1]["content"] if one["type"] == "convert_tool_answer"
-    )
+    (block,) = (one for one in received.json["messages"][-1]["content"] if one["type"] == "tool_result")
     return "".join(part["text"] for part in block["content"])
 
 

@@ -176,7 +176,7 @@ def extension(api: ExtensionApi) -> None:
         if isinstance(event.message, AssistantMessage):
             batch.begin_answer(event.message)
 
-    @api.on("convert_tool_answer")
+    @api.on("tool_result")
     def see_result(event: ToolResultPayload, context: Context) -> Awaitable[None] | None:
         wanted = partly_read_file(event)
         settings = context.settings.get("fileMaps", {}) if wanted is not None else {}

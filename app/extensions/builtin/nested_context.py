@@ -126,7 +126,7 @@ def _text_with_imports(file: Path, paths: Paths) -> str:
 def extension(api: ExtensionApi) -> None:
     nested = _NestedContextSender(api)
     api.message_renderer(NESTED_CONTEXT_TYPE, _draw_instructions)
-    api.on("convert_tool_answer", nested.handle_tool_result)
+    api.on("tool_result", nested.handle_tool_result)
     api.on("agent_settled", nested.forget_sent_files)
 
 

@@ -79,7 +79,7 @@ class _SessionRuleState:
             stop()
         wanted: dict[str, Callable[..., Any]] = {}
         if self.rules.rules:
-            wanted |= {"turn_end": self.forget_sent_rules, "convert_tool_answer": self.handle_tool_result}
+            wanted |= {"turn_end": self.forget_sent_rules, "tool_result": self.handle_tool_result}
         if not self.watch.is_idle:
             wanted |= {
                 "message_start": self.handle_message_start,

@@ -92,7 +92,7 @@ class _SessionCommandHooks:
 
         return {
             "tool_call": needed(self.before_tool, "PreToolUse"),
-            "convert_tool_answer": needed(self.after_tool, "PostToolUse"),
+            "tool_result": needed(self.after_tool, "PostToolUse"),
             "turn_end": needed(self.end_turn, "PostToolUse"),
             "input": needed(self.before_prompt, "UserPromptSubmit", "SessionStart"),
             "agent_before_settle": needed(self.before_stop, "Stop"),

@@ -234,7 +234,7 @@ HOOKS: dict[str, Hook] = {
             help="May block a tool call or change its arguments in place.",
         ),
         _change_hook(
-            "convert_tool_answer",
+            "tool_result",
             p.ToolResultPayload,
             p.ToolResultAnswer,
             fold.merge_tool_result,

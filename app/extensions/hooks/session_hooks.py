@@ -232,7 +232,7 @@ class ExtensionHooks(Hooks):
     async def after_tool(
         self, call: ToolCall, arguments: dict[str, Any], result: ToolResult, parent_id: str | None = None
     ) -> ToolResult:
-        if "convert_tool_answer" not in self._handlers:
+        if "tool_result" not in self._handlers:
             return result
         payload = p.ToolResultPayload(
             tool_call_id=call.id,
@@ -244,7 +244,7 @@ class ExtensionHooks(Hooks):
             is_error=result.is_error,
             parent_tool_call_id=parent_id,
         )
-        answer: p.ToolResultAnswer | None = await self._hooks.emit("convert_tool_answer", payload)
+        answer: p.ToolResultAnswer | None = await self._hooks.emit("tool_result", payload)
         return result if answer is None else changed_result(result, payload)
 
     async def after_turn(self, outcome: TurnOutcome) -> bool:

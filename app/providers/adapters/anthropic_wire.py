@@ -109,7 +109,7 @@ def _encode_messages(messages: Sequence[ProviderMessage], model: Model) -> list[
             case ToolResultMessage():
                 blocks = [
                     {
-                        "type": "convert_tool_answer",
+                        "type": "tool_result",
                         "tool_use_id": message.tool_call_id,
                         "content": _encode_user_content(message.content),
                         "is_error": message.is_error,

@@ -96,7 +96,7 @@ async def test_a_question_that_gets_hidden_characters_back_is_declined(
     asking_desk.configure(docs={"exposure": "direct", "env": {"SIGNS": signs}})
     await asking_desk.known()
     notices: list[str] = []
-    asking_desk.open("person").subscribe(
+    asking_desk.open("person", None).subscribe(
         lambda event: notices.append(event.text) if isinstance(event, Notice) else None
     )
     told = await asking_desk.result("mcp__docs__ask", about=about)

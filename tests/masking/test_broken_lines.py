@@ -185,3 +185,73 @@ def test_a_value_with_signs_is_found_wherever_one_line_break_is(value: str, brea
             text = f"= {''.join(signs[:at])}{break_between_lines}{''.join(signs[at:])} end"
             masked = mask.mask_text(text).text
             assert re.fullmatch(r"= \[secret:S:\w+\]\\?\r?\n *\[secret:S:\w+\] end", masked), (text, masked)
+
+
+BREAKS = ("\n", "\r", "\r\n", "\\\n", "\n    ", " \n")
+
+
+@pytest.mark.parametrize("gap", BREAKS)
+@pytest.mark.parametrize(
+    "value",
+    [*VALUES[:3], "p@ss!w0rd#99", "!!!aB3!!!xx", "p4-x9-k2-z7-q1", "пароль12345", "a1 pass of 5 words here!"],
+)
+def test_a_value_is_masked_wherever_a_long_line_breaks_it(value: str, gap: str):
+    mask = mask_of(value)
+    for at in range(1, len(value)):
+        text = f"connecting with the password {value[:at]}{gap}{value[at:]} of user me failed\n"
+        masked = mask.mask_text(text.encode().decode("latin-1")).text.encode("latin-1").decode()
+        before, middle, after = MARK.split(masked)
+        assert before == "connecting with the password ", masked
+        assert middle.strip("\\ \r\n") == "", masked
+        assert after.lstrip() == "of user me failed\n", masked
+        cuts = {len(text) // 2, text.index(gap), text.index(gap) + len(gap)}
+        for cut in cuts:
+            assert streamed(mask, text[:cut], text[cut:]) == masked, cut
+
+
+@pytest.mark.parametrize(
+    "value", ["!Secret99!", "zCKRx0mqJz", "VehFXe3XiV", "#$9M=BaN&=,#", "3CaUvl92:3", "ab1-Kq7-xy2-ab1"]
+)
+@pytest.mark.parametrize(
+    "text", ["{}\n", "password is {}\n", "key={}\r\n", "{}\n{}\n", "x {} ", "see {}\nnext\n"]
+)
+def test_a_stream_is_never_cut_within_a_value_whose_end_is_like_its_beginning(value: str, text: str):
+    mask = mask_of(value)
+    said = text.replace("{}", value)
+    for pieces in ([said], said.splitlines(keepends=True), list(said)):
+        stream = MaskedStream(lambda: mask)
+        shown = b"".join(stream.mask_piece(one.encode()) + stream.flush_safe_part() for one in pieces)
+        assert (shown + stream.mask_rest()).decode() == mask.mask_text(said).text, pieces
+    for at in range(1, len(value)):
+        said = f"see {value[:at]}\n{value[at:]}\n"
+        assert streamed(mask, said) == mask.mask_text(said).text
+
+
+def test_an_encoded_value_is_masked_if_a_piece_ends_between_the_signs_of_a_line_break():
+    value = "j]4_Z]gV<gXx/^r!}@W3"
+    mask = mask_of(value)
+    for encode in ENCODERS.values():
+        written = encode(value.encode())
+        text = f"log {written[:30]}\r\n{written[30:]} done\r\n"
+        cut = text.index("\n")
+        stream = MaskedStream(lambda: mask)
+        shown = stream.mask_piece(text[:cut].encode()) + stream.flush_safe_part()
+        shown += stream.mask_piece(text[cut:].encode()) + stream.mask_rest()
+        assert shown.decode() == mask.mask_text(text).text
+        assert written[:20] not in shown.decode()
+
+
+def test_a_step_of_a_progress_line_does_not_wait():
+    stream = MaskedStream(lambda: mask_of(VALUES[3]))
+    assert stream.mask_piece(b"loaded 12%\r") + stream.flush_safe_part() == b"loaded 12%\r"
+
+
+def test_lines_of_prose_are_no_value_unless_all_of_it_is_there():
+    mask = mask_of("next-line-9-words")
+    for text in (
+        "The next\n-line-9",
+        "next-line-9\nand words",
+        "next-line-9-\nword",
+        "next line 9 words\n" * 3,
+    ):
+        assert mask.mask_text(text).text == text

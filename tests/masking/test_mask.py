@@ -126,7 +126,7 @@ def test_signs_that_are_escaped_do_not_hide_a_value(value: str):
         quote(value, safe=""),
         html.escape(value),
     ):
-        assert mask.mask_text(f"<{text}>").text.count("[secret:P:") == 1, text
+        assert mask.mask_text(f"<{text}>").text.count("[secret:P:") == len(text.splitlines()), text
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from functools import cache
 
 import msgspec
 
+from tools.masking.joined_text import LINE_BREAK_PATTERN, JoinedText, is_long_word, is_word_part, join_lines
 from tools.masking.known_values import MIN_LENGTH, KnownSecret, data_forms, encoded_forms, is_distinctive
-from tools.masking.long_words import LongWords, is_long_word, is_word_part
 from tools.masking.marks import MARK_PATTERN, MARK_PREFIX, Marker
 from tools.masking.pem import BASE64_BEGIN, PRIVATE_KEY_LITERAL, find_private_keys
 from tools.masking.secret_shapes import SECRET_SHAPES, SecretShape, compile_shape, is_placeholder
@@ -36,7 +36,6 @@ _CHARACTER = late(
 """Matches a character that is written as a code. A run of backslashes is matched as a whole, so that a text of many
 backslashes takes no longer than others."""
 _BASES = (0, 16, 16, 8, 10, 16)
-_LINE_BREAK_PATTERN = late(r"(?:\r?\n[ \t]{0,16}|\\\r?\n[ \t]{0,16})")
 _WORD_RUN_PATTERN = late(r"[\w.+/=-]*", re.ASCII)
 _ANCHOR_LENGTH = 16
 """The number of characters of a known value that are searched for first; a longer part is found faster."""
@@ -45,6 +44,8 @@ _PIECE_LENGTH = 8
 _MAX_FORM_LENGTH = 16
 """The maximum number of characters in which programs write a single one (an escape or entity)."""
 _MAX_WRAPPED_LINES = 6
+MAX_REACH = 8 << 10
+"""The number of characters before and behind a border that are searched for a secret around it."""
 
 
 class SecretSpan(msgspec.Struct, frozen=True, order=True):
@@ -95,7 +96,6 @@ class Mask:
         self._ignored = frozenset(ignored)
         self._names: dict[str, str] = {}
         self._texts_by_head: dict[str, list[_KnownSecretsText]] = {}
-        self._texts_by_tail: dict[str, list[_KnownSecretsText]] = {}
         self._written_values: list[tuple[str, WrittenValue]] = []
         self.longest_form = 0
         """The number of characters of the longest form in which a known value can occur."""
@@ -122,17 +122,16 @@ class Mask:
         written_value = WrittenValue(one.value, as_bytes=as_bytes)
         self._known_values.append((one.value, written_value))
         if not one.is_plain:
-            texts = data_forms(one.value) if written_value.anchors else encoded_forms(one.value)
-            if written_value.anchors and not is_plain(one.value):
+            texts = data_forms(one.value) if written_value.anchor else encoded_forms(one.value)
+            if written_value.anchor and not is_plain(one.value):
                 self._written_values.append((one.name, written_value))
         for text in texts:
             written = text.encode("utf-8", "replace").decode("latin-1") if as_bytes else text
+            written = join_lines(written)  # as in the text that is searched
             needle = _KnownSecretsText(one.name, written)
             self.longest_form = max(self.longest_form, len(written))
             size = _ANCHOR_LENGTH if text == one.value else _ENCODED_ANCHOR_LENGTH
             self._texts_by_head.setdefault(written[:size], []).append(needle)
-            if text == one.value and len(written) >= 24:
-                self._texts_by_tail.setdefault(written[-_ANCHOR_LENGTH:], []).append(needle)
 
     def mask_text(self, text: str, *, is_within_key: bool = False) -> MaskedText:
         spans = self.secret_spans(text, is_within_key=is_within_key)
@@ -184,17 +183,34 @@ class Mask:
 
     def unfinished_start(self, text: str, end: int) -> int:
         """Returns the first position from which a known value continues, or may continue, after `end`; `end` if
-        there is none."""
+        there is none. The position is never within a secret."""
         begin = max(0, end - self._longest_writing)
-        if not self._known_values or not self._start_pattern.search(text, begin, end):
+        if not self._known_values:
             return end
-        return min(
-            (
-                written.crossing_start(text, max(0, end - _MAX_FORM_LENGTH * len(value)), end)
-                for value, written in self._known_values
-            ),
-            default=end,
+        joined = JoinedText(text[begin:])
+        border = len(join_lines(text[begin:end]))
+        if not self._start_pattern.search(joined.text, 0, border):
+            return end
+        start = min(
+            written.crossing_start(joined.text, max(0, border - _MAX_FORM_LENGTH * len(value)), border)
+            for value, written in self._known_values
         )
+        if start == border:
+            return end
+        return self.start_outside_of_secrets(text, begin + joined.original_position(start))
+
+    def start_outside_of_secrets(
+        self, text: str, cut: int, *, reach: int = MAX_REACH, is_line_start: bool = False
+    ) -> int:
+        """Returns a position, or the beginning of the secret within which it is, or that of its line. `reach`: how
+        far around the position is searched."""
+        begin = max(0, cut - reach)
+        for span in sorted(self.secret_spans(text[begin : cut + reach]), reverse=True):
+            if begin + span.start < cut < begin + span.end:
+                cut = begin + span.start
+                if is_line_start:
+                    cut = text.rfind("\n", 0, cut) + 1
+        return cut
 
     def names_secret(self, text: str) -> bool:
         """Returns whether a text contains the name of one of the secrets that are masked only behind their names."""
@@ -213,9 +229,9 @@ class Mask:
         return found
 
     def _spans_as_written(self, text: str, is_within_key: bool) -> list[SecretSpan]:
-        words = LongWords(text)
-        found: list[SecretSpan] = [*self._known_spans(text, words), *find_shapes(text, words)]
-        if is_within_key or PRIVATE_KEY_LITERAL in text or BASE64_BEGIN in words.text:
+        joined = JoinedText(text)
+        found: list[SecretSpan] = [*self._known_spans(joined), *find_shapes(text, joined)]
+        if is_within_key or PRIVATE_KEY_LITERAL in text or BASE64_BEGIN in joined.words:
             found += [
                 SecretSpan(start, end, "private-key")
                 for start, end in find_private_keys(text, is_within=is_within_key).spans
@@ -236,35 +252,29 @@ class Mask:
             for found in re.finditer(behind, text):
                 yield SecretSpan(*found.span(1), name)
 
-    def _known_spans(self, text: str, words: LongWords) -> Iterator[SecretSpan]:
+    def _known_spans(self, joined: JoinedText) -> Iterator[SecretSpan]:
         for anchor, needles in self._texts_by_head.items():
-            for at in _occurrences(text, words, anchor, is_long_word(anchor)):
+            for at in _occurrences(joined, anchor, is_long_word(anchor)):
                 for needle in needles:
-                    yield from _match_forward(text, at, needle)
-        for anchor, needles in self._texts_by_tail.items():
-            end = len(anchor)
-            for at in _occurrences(text, words, anchor, is_long_word(anchor)):
-                for needle in needles:
-                    if not text.startswith(needle.text, at + end - len(needle.text)):
-                        yield from _match_backward(text, at + end, needle)
+                    if joined.text.startswith(needle.text, at):
+                        yield SecretSpan(*joined.original_span(at, at + len(needle.text)), needle.name)
         for name, value in self._written_values:
-            for anchor in value.anchors:
-                for at in _occurrences(text, words, anchor.text, is_long_word(anchor.text)):
-                    for start, end in value.spans_around(text, anchor, at):
-                        yield SecretSpan(start, end, name)
+            for at in _occurrences(joined, value.anchor, is_long_word(value.anchor)):
+                if span := value.span_around(joined.text, at):
+                    yield SecretSpan(*joined.original_span(*span), name)
 
 
 def _has_escapes(text: str) -> bool:
     return "\x1b" in text or "␛" in text
 
 
-def find_shapes(text: str, words: LongWords) -> Iterator[SecretSpan]:
-    """Yields secrets found by their shape; `words` are the long words of the text."""
+def find_shapes(text: str, joined: JoinedText) -> Iterator[SecretSpan]:
+    """Yields secrets found by their shape; `joined` is the text without line breaks."""
     missing = {sign for sign in "-_.:/ =" if sign not in text}
     for shape, literal, is_in_words in _shape_literals():
         if missing.isdisjoint(literal):
-            for at in _occurrences(text, words, literal, is_in_words):
-                yield from _match_secret_shape(text, at, shape)
+            for at in _occurrences(joined, literal, is_in_words):
+                yield from _match_secret_shape(text, joined.original_position(at), shape)
 
 
 @cache
@@ -274,14 +284,13 @@ def _shape_literals() -> tuple[tuple[SecretShape, str, bool], ...]:
     return tuple([(shape, one, is_word_part(one)) for shape in SECRET_SHAPES for one in shape.literals])
 
 
-def _occurrences(text: str, words: LongWords, piece: str, is_in_words: bool) -> Iterable[int]:
-    """Returns the positions of a literal in a text. Most literals do not occur, which is checked first."""
-    if words.are_broken and not is_in_words and piece in words.text:
-        # Only there is a short one found that is broken over two lines.
-        return {*words.occurrences(piece), *_all_occurrences(text, piece)}
-    if piece not in (words.text if is_in_words else text):
-        return ()
-    return words.occurrences(piece) if is_in_words else _all_occurrences(text, piece)
+def _occurrences(joined: JoinedText, piece: str, is_in_words: bool) -> Iterable[int]:
+    """Returns the positions of a literal in a joined text. Most literals do not occur, which is checked first."""
+    return (
+        joined.occurrences(piece, is_in_words)
+        if piece in (joined.words if is_in_words else joined.text)
+        else ()
+    )
 
 
 def _match_secret_shape(text: str, at: int, shape: SecretShape) -> Iterator[SecretSpan]:
@@ -297,9 +306,8 @@ def _match_secret_shape(text: str, at: int, shape: SecretShape) -> Iterator[Secr
     secret = found[group]
     if is_placeholder(secret) or not shape.is_secret(secret):
         return
-    yield SecretSpan(*found.span(group), shape.kind)
-    if shape.may_wrap:
-        yield from _wrapped_remainder(text, found.end(group), shape.kind)
+    start, end = found.span(group)
+    yield SecretSpan(start, _wrapped_end(text, end) if shape.may_wrap else end, shape.kind)
 
 
 def _is_in_word(text: str, at: int) -> bool:
@@ -328,98 +336,37 @@ def _match_wrapped_shape(text: str, at: int, shape: SecretShape) -> Iterator[Sec
             if found is not None and not is_placeholder(found[0]) and shape.is_secret(found[0]):
                 left = found.end()
                 for begin, stop in pieces:
-                    size = min(stop - begin, left)
-                    if size > 0:
-                        yield SecretSpan(begin, begin + size, shape.kind)
-                    left -= size
-                return
-        gap = _LINE_BREAK_PATTERN.match(text, end)
+                    if left <= stop - begin:
+                        yield SecretSpan(at, begin + left, shape.kind)
+                        return
+                    left -= stop - begin
+        gap = LINE_BREAK_PATTERN.match(text, end)
         if gap is None:
             return
         start = gap.end()
 
 
-def _wrapped_remainder(text: str, end: int, kind: str) -> Iterator[SecretSpan]:
-    """Yields the rest of a wrapped secret: following lines that consist of one long word of letters and digits."""
+def _wrapped_end(text: str, end: int) -> int:
+    """Returns the end of a wrapped secret, with the following lines that consist of one long word of letters and
+    digits."""
     for _ in range(_MAX_WRAPPED_LINES):
-        gap = _LINE_BREAK_PATTERN.match(text, end)
+        gap = LINE_BREAK_PATTERN.match(text, end)
         if gap is None:
-            return
+            return end
         run = _WORD_RUN_PATTERN.match(text, gap.end())
         stop = run.end() if run else gap.end()
         piece = text[gap.end() : stop]
         is_line = stop >= len(text) or text[stop] in "\r\n"
         is_random = any(one.isdigit() for one in piece) and any(one.isalpha() for one in piece)
         if not is_line or len(piece) < _PIECE_LENGTH or not is_random or "/" in piece or "." in piece[:-1]:
-            return
-        yield SecretSpan(gap.end(), stop, kind)
+            return end
         end = stop
-
-
-def _match_forward(text: str, at: int, needle: _KnownSecretsText) -> Iterator[SecretSpan]:
-    """Matches a known value from its beginning, skipping line breaks within it."""
-    wanted = needle.text
-    if text.startswith(wanted, at):
-        yield SecretSpan(at, at + len(wanted), needle.name)
-        return
-    pieces: list[SecretSpan] = []
-    done, start = 0, at
-    while done < len(wanted) and len(pieces) <= len(wanted) // 4:
-        same = 0
-        limit = min(len(wanted) - done, len(text) - start)
-        while same < limit and text[start + same] == wanted[done + same]:
-            same += 1
-        if not same:
-            return
-        pieces.append(SecretSpan(start, start + same, needle.name))
-        done += same
-        if done == len(wanted):
-            yield from pieces
-            return
-        gap = _LINE_BREAK_PATTERN.match(text, start + same)
-        if gap is None:
-            return
-        start = gap.end()
-
-
-def _match_backward(text: str, end: int, needle: _KnownSecretsText) -> Iterator[SecretSpan]:
-    """Matches a known value from its end, for a line break within its first characters."""
-    wanted = needle.text
-    pieces: list[SecretSpan] = []
-    left, stop = len(wanted), end
-    while left > 0 and len(pieces) <= len(wanted) // 4:
-        same = 0
-        limit = min(left, stop)
-        while same < limit and text[stop - same - 1] == wanted[left - same - 1]:
-            same += 1
-        if not same:
-            return
-        pieces.append(SecretSpan(stop - same, stop, needle.name))
-        left -= same
-        if not left:
-            yield from pieces
-            return
-        before = stop - same
-        begin = before
-        while begin and text[begin - 1] in " \t":
-            begin -= 1
-        if not begin or text[begin - 1] != "\n":
-            return
-        begin -= 1
-        while begin and text[begin - 1] in "\r\\":
-            begin -= 1
-        stop = begin
-
-
-def _all_occurrences(text: str, piece: str) -> Iterator[int]:
-    at = text.find(piece)
-    while at >= 0:
-        yield at
-        at = text.find(piece, at + 1)
+    return end
 
 
 def _merged_spans(spans: Iterable[SecretSpan], text: str) -> Iterator[SecretSpan]:
-    """Yields the spans of secrets in order, merged where they overlap; spans within a mark are dropped."""
+    """Yields the spans of secrets in order, merged where they overlap, one for each line; spans within a mark are
+    dropped."""
     marks = [found.span() for found in MARK_PATTERN.finditer(text)] if MARK_PREFIX in text else []
     last: SecretSpan | None = None
     for span in sorted(spans, key=lambda one: (one.start, -one.end)):
@@ -430,10 +377,20 @@ def _merged_spans(spans: Iterable[SecretSpan], text: str) -> Iterator[SecretSpan
                 last = SecretSpan(last.start, span.end, last.kind)
             continue
         if last is not None:
-            yield last
+            yield from _lines_of_span(last, text)
         last = span
     if last is not None:
-        yield last
+        yield from _lines_of_span(last, text)
+
+
+def _lines_of_span(span: SecretSpan, text: str) -> Iterator[SecretSpan]:
+    start = span.start
+    for gap in LINE_BREAK_PATTERN.finditer(text, span.start, span.end):
+        if gap.start() > start:
+            yield SecretSpan(start, gap.start(), span.kind)
+        start = gap.end()
+    if start < span.end:
+        yield SecretSpan(start, span.end, span.kind)
 
 
 class _MeantText:

@@ -4,12 +4,11 @@ Complete lines pass through at once. Held back are the unfinished line, lines on
 the last 8 KB of a line without end.
 """
 
-from tools.masking.mask import CurrentMask, Mask
+from tools.masking.mask import MAX_REACH, CurrentMask, Mask
 from tools.masking.pem import BASE64_BEGIN, PRIVATE_KEY_LITERAL, find_private_keys
 from tools.masking.secret_shapes import SHAPE_LITERALS
 from tools.patterns import late
 
-MAX_HELD_BYTES = 8 << 10
 _MAX_LINE = 64 << 10
 _MAX_HELD_LINES = 6
 _MIN_REACH = 512
@@ -71,14 +70,15 @@ class MaskedStream:
             return b""
         if mask.names_secret(text):
             return b""
-        at = len(text.rstrip(_TOKEN_CHARS))
+        is_broken = text.endswith("\r") and _may_secret_continue(text, len(text))
+        at = len((text[:-1] if is_broken else text).rstrip(_TOKEN_CHARS))
         word = text[at:]
         if not any(one.isalnum() for one in word):
             at = len(text)
         if started := _STARTED.search(text, max(0, at - 64), at):
             at = started.start()
         at = min(at, mask.unfinished_start(text, len(text)))
-        at = _outside_of_secrets(mask, text, at)
+        at = mask.start_outside_of_secrets(text, at)
         if PRIVATE_KEY_LITERAL in text or "\n" in text[:at] or "\x1b" in text[-256:]:
             return b""
         self._held_text = text[at:]
@@ -106,31 +106,16 @@ def _safe_end(mask: Mask, text: str, is_within_key: bool) -> int:
     if is_within_key:
         return _end_before_key(text, end)
     # A line that ends in a long word may be a secret broken by `fold`, whose rest is on the next line.
-    reach = min(MAX_HELD_BYTES, max(_MIN_REACH, mask.longest_form * 5 // 4))
+    reach = min(MAX_REACH, max(_MIN_REACH, mask.longest_form * 5 // 4))
     lines = 0
     while end and _may_secret_continue(text, end):
         if lines >= _MAX_HELD_LINES and len(text) - end >= reach:
-            # Not line by line: each time, what is around the border is searched.
-            return _line_start_outside_of_secrets(mask, text, end, reach) if end >= reach else 0
+            if end < reach:
+                return 0
+            return mask.start_outside_of_secrets(text, end, reach=reach, is_line_start=True)
         end = text.rfind("\n", 0, end - 1) + 1
         lines += 1
     return mask.unfinished_start(text, end)
-
-
-def _line_start_outside_of_secrets(mask: Mask, text: str, end: int, reach: int) -> int:
-    """Returns the beginning of the last line, or of an earlier line if a secret extends over several."""
-    begin = text.rfind("\n", 0, max(0, end - reach)) + 1
-    spans = mask.secret_spans(text[begin : end + reach])
-    starts, ends = {begin + one.start for one in spans}, {begin + one.end for one in spans}
-    while end > begin:
-        last = end - 2 if text.startswith("\r\n", end - 2) else end - 1
-        first = end
-        while text[first : first + 1] in (" ", "\t"):
-            first += 1
-        if last not in ends or first not in starts:
-            break
-        end = text.rfind("\n", 0, last) + 1
-    return end
 
 
 def _end_before_key(text: str, end: int) -> int:
@@ -153,10 +138,4 @@ def _may_secret_continue(text: str, end: int) -> bool:
 
 def _safe_end_in_line(mask: Mask, text: str) -> int:
     """Returns the safe end in an unfinished line, which is never within a secret."""
-    cut = len(text) - MAX_HELD_BYTES
-    begin = max(0, cut - MAX_HELD_BYTES)
-    return begin + _outside_of_secrets(mask, text[begin:], cut - begin)
-
-
-def _outside_of_secrets(mask: Mask, text: str, cut: int) -> int:
-    return min((one.start for one in mask.secret_spans(text) if one.start < cut < one.end), default=cut)
+    return mask.start_outside_of_secrets(text, len(text) - MAX_REACH)

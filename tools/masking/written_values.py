@@ -1,27 +1,23 @@
 """Finds a known value however programs write its punctuation: escaped, doubled, as character codes, as entities, as
 bytes.
 
-Letters and digits are never changed by that, so the longest runs of them are searched for; around them, each
-character may be written in any of these ways.
+Letters and digits are never changed by that, so the longest run of them is searched for; around it, each character
+may be written in any of these ways. Texts are searched without their line breaks (`joined_text`).
 """
 
 import re
-from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
 from tools.patterns import late
 
 _LONGEST_FORM = 64
-_MIN_ANCHOR_LENGTH = 3
-_LINE_BREAK = r"(?:\\?\r?\n[ \t]{0,16})?"
 _BACKSLASHES = r"\\{0,16}+"
 _LETTERS_AFTER_BACKSLASH = {"\n": "n", "\t": "t", "\r": "r", "\b": "b", "\f": "f", "\v": "v", "\x1b": "eE"}
 _LETTERS_OR_DIGITS = late(r"[A-Za-z0-9]+")
 _RUNS = late(r"(\\*)(([^\\])\3*)|\\+", re.DOTALL)
-_PART_OF_FORM = late(r"[\\%&'\"][\w\\%&#;{}'\"]{0,63}|\\?\r?\n?[ \t]{0,16}")
-"""Matches the possible beginning of a character that is written in several, or of a line break within a value."""
-_LINE = late(r"(?:\n[ \t]{0,16})?([^\r\n]+)")
+_PART_OF_FORM = late(r"[\\%&'\"][\w\\%&#;{}'\"]{0,63}|")
+"""Matches the possible beginning of a character that is written in several."""
 
 
 class _Unit(NamedTuple):
@@ -32,26 +28,22 @@ class _Unit(NamedTuple):
     """The number of times that the character is repeated: programs double either all of a run or none."""
 
 
-class Anchor(NamedTuple):
-    """A part of a value that is searched for literally."""
-
-    text: str
-    units_before: list[_Unit]
-    """The characters of the value before the anchor, the nearest first."""
-    units_behind: list[_Unit]
-
-
 class WrittenValue:
     """A value with punctuation, in all ways in which programs may write it."""
 
     def __init__(self, value: str, *, as_bytes: bool) -> None:
         """Compiles the value. `as_bytes` is for texts in which each character stands for one byte."""
-        self.anchors = tuple(
-            Anchor(value[start:end], _units(value[:start])[::-1], _units(value[end:]))
-            for start, end in _anchor_spans(value)
+        value = value.strip()
+        start, end = max(
+            (found.span() for found in _LETTERS_OR_DIGITS.finditer(value)),
+            key=lambda span: span[1] - span[0],
+            default=(0, 0),
         )
-        """The parts of the value that are searched for: two if possible, because a line break in the value can
-        split only one of them."""
+        self.anchor = value[start:end]
+        """The part of the value that is searched for literally; empty if it has no letters and digits."""
+        self._units_before = _units(value[:start])[::-1]
+        """The characters before the anchor, the nearest first."""
+        self._units_behind = _units(value[end:])
         self._units = _units(value)
         self._as_bytes = as_bytes
         self.start = _start_expression(self._units, as_bytes)
@@ -71,8 +63,9 @@ class WrittenValue:
                     if self._is_started(unit, text, at) or self._is_started(before, text, last):
                         return found.start()
                     break
-                before = unit
-                last, at = following.span()
+                if following.end() > at:
+                    before, last = unit, at
+                at = following.end()
             else:
                 if at > border:
                     return found.start()
@@ -88,38 +81,22 @@ class WrittenValue:
         data = unit.text.encode("utf-8", "replace").decode("latin-1") if self._as_bytes else ""
         return _PART_OF_FORM.fullmatch(text, at) is not None or data.startswith(text[at:])
 
-    def spans_around(self, text: str, anchor: Anchor, at: int) -> Iterator[tuple[int, int]]:
-        """Yields the spans of the value, one for each line, around an anchor that begins at this position."""
-        start, end = at, at + len(anchor.text)
-        for unit in anchor.units_behind:
+    def span_around(self, text: str, at: int) -> tuple[int, int] | None:
+        """Returns the span of the value around an anchor that begins at this position; None if there is only the
+        anchor."""
+        start, end = at, at + len(self.anchor)
+        for unit in self._units_behind:
             found = _compile_unit(unit, self._as_bytes, is_before=False).match(text, end)
             if found is None:
-                return
+                return None
             end = found.end()
-        for unit in anchor.units_before:
+        for unit in self._units_before:
             begin = max(0, start - _LONGEST_FORM * unit.run_length)
             found = _compile_unit(unit, self._as_bytes, is_before=True).search(text, begin, start)
             if found is None:
-                return
+                return None
             start = found.start()
-        for piece in _LINE.finditer(text, start, end):
-            yield piece.span(1)
-
-
-def _anchor_spans(value: str) -> list[tuple[int, int]]:
-    """Returns the spans of the anchors: both halves of the longest run of letters and digits, or, if it is short,
-    that run and the next longest."""
-    runs = sorted(
-        (found.span() for found in _LETTERS_OR_DIGITS.finditer(value)),
-        key=lambda span: (span[0] - span[1], span[1] == len(value)),
-    )
-    if not runs:
-        return []
-    start, end = runs[0]
-    if end - start >= 2 * _MIN_ANCHOR_LENGTH:
-        middle = (start + end) // 2
-        return [(start, middle), (middle, end)]
-    return [runs[0], *(span for span in runs[1:2] if span[1] - span[0] >= _MIN_ANCHOR_LENGTH)]
+        return start, end
 
 
 def _units(text: str) -> list[_Unit]:
@@ -136,31 +113,29 @@ def _units(text: str) -> list[_Unit]:
 
 @lru_cache(4096)
 def _compile_unit(unit: _Unit, as_bytes: bool, is_before: bool) -> re.Pattern[str]:
-    """Returns a regular expression for a unit of the value, which allows a line break on the side towards the
-    anchor."""
+    """Returns a regular expression for a unit of the value. White space and backslashes may be missing: where lines
+    are joined, they are taken for a part of the line break."""
     slashes = len(unit.text) - len(unit.text.lstrip("\\"))
     written = ""
     if slashes:
         numbers = _written_sign("\\", as_bytes)
-        written = rf"(?:(?:{numbers}){{{slashes}}}|\\{{{slashes},{16 * slashes}}}+)"
+        written = rf"(?:(?:{numbers}){{{slashes}}}|\\{{{slashes},{16 * slashes}}}+)?"
     if rest := unit.text[slashes:]:
         written += re.escape(rest) if is_plain(rest) else _written_run(rest, unit.run_length, as_bytes)
-    return re.compile(rf"{written}{_LINE_BREAK}\Z" if is_before else _LINE_BREAK + written)
+    return re.compile(rf"(?:{written})\Z" if is_before else written)
 
 
 def _written_run(sign: str, length: int, as_bytes: bool) -> str:
-    return rf"(?:{_repeat(re.escape(sign), 2 * length)}|{_repeat(_written_sign(sign, as_bytes), length)})"
-
-
-def _repeat(sign: str, count: int) -> str:
-    return rf"(?:{sign})" + (rf"(?:{_LINE_BREAK}(?:{sign})){{{count - 1}}}" if count > 1 else "")
+    once = _written_sign(sign, as_bytes)
+    run = rf"(?:(?:{re.escape(sign)}){{{2 * length}}}|(?:{once}){{{length}}})"
+    return f"{run}?" if sign.isspace() else run
 
 
 def _start_expression(units: list[_Unit], as_bytes: bool) -> str:
     first, second = (*units, _Unit("\n", 1))[:2]
     if not is_plain(first.text):
         return f"(?={_compile_unit(first._replace(run_length=1), as_bytes, is_before=False).pattern})"
-    following = rf"{second.text}|[\\\r\n]|\Z" if is_plain(second.text) else r"[^A-Za-z0-9]|\Z"
+    following = rf"{second.text}|\Z" if is_plain(second.text) else r"[^A-Za-z0-9]|\Z"
     return f"{first.text}(?={following})"
 
 
@@ -174,9 +149,7 @@ def is_plain(text: str) -> bool:
 def _compile_part(unit: _Unit, as_bytes: bool) -> re.Pattern[str]:
     """Returns a regular expression for the first characters of a run, which may continue."""
     sign = _written_sign(unit.text.lstrip("\\"), as_bytes)
-    return re.compile(
-        rf"{_LINE_BREAK}{_BACKSLASHES}(?:(?:{sign}){_LINE_BREAK}){{0,{2 * unit.run_length - 1}}}"
-    )
+    return re.compile(rf"{_BACKSLASHES}(?:{sign}){{0,{2 * unit.run_length - 1}}}")
 
 
 def _written_sign(char: str, as_bytes: bool) -> str:

@@ -20,7 +20,7 @@ import msgspec
 
 from tools.base import ToolError
 from tools.files.atomic_replacement import swap_in_file
-from tools.masking.long_words import LongWords
+from tools.masking.joined_text import JoinedText
 from tools.masking.mask import find_shapes
 from tools.operations import CommandLine, RunningProcess
 from tools.patterns import late
@@ -216,7 +216,7 @@ def _parse_report(text: str, shell: str) -> tuple[str, ShellSnapshot]:
 
 def _looks_like_secret(text: str) -> bool:
     """Returns whether a shell definition has a secret, judged by its value's shape, or by its name."""
-    if next(find_shapes(text, LongWords(text)), None) is not None:
+    if next(find_shapes(text, JoinedText(text)), None) is not None:
         return True
     return any(
         is_secret_variable(found[1], found[2].strip("'\"")) for found in _ASSIGNMENT_PATTERN.finditer(text)

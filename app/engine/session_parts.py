@@ -3,6 +3,7 @@
 Interfaces use `session`; nothing outside the engine imports this module."""
 
 import asyncio
+from pathlib import Path
 
 from app.engine.agent_runner import AgentRunner
 from app.engine.context.context_parts import ContextParts
@@ -49,7 +50,12 @@ class SessionParts:
             classify=given.classify_failure,
             budget=given.budget,
         )
-        self.masking = masking = install_masking(core.workspace, given.secret_sources, core.options)
+        self.masking = masking = install_masking(
+            core.workspace,
+            given.secret_sources,
+            core.options,
+            secret_files=self._secret_files,
+        )
         self.models = ModelParts(core, given.registry, given.build_sections, masking)
         self.permission_gate = PermissionGate(
             core,
@@ -108,6 +114,9 @@ class SessionParts:
             preconditions=self.preconditions,
             navigation=self.navigation,
         )
+
+    def _secret_files(self, folder: Path, is_fresh: bool) -> tuple[str, ...]:
+        return self.permission_gate.secret_files(folder, is_fresh=is_fresh)
 
     def _build_prompts(self) -> PromptSubmission:
         core = self.core

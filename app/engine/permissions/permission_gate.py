@@ -144,6 +144,11 @@ class PermissionGate:
             past_verdicts=self._verdicts.session_verdicts(),
         )
 
+    def secret_files(self, folder: Path, *, is_fresh: bool) -> tuple[str, ...]:
+        """Returns the files below a folder whose names say that they have secrets; with `is_fresh` also those created
+        just now."""
+        return self._command_context.secrets_below(str(folder), is_fresh=is_fresh).paths
+
     def hidden_file_reason(self, path: Path) -> str:
         """Returns why reading this hidden file needs a question; mostly empty."""
         real = real_path(path)

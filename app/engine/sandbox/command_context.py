@@ -6,6 +6,7 @@ import os
 import posixpath
 import stat
 import time
+from collections import deque
 from collections.abc import Collection
 from functools import partial
 from pathlib import Path
@@ -164,21 +165,22 @@ class CommandContext:
                 return True
         return not found.is_complete
 
-    def secrets_below(self, folder: str) -> "SecretFiles":
-        """Returns the files below the folder that hold secrets, judged by their names."""
+    def secrets_below(self, folder: str, *, is_fresh: bool = False) -> "SecretFiles":
+        """Returns the files below the folder that hold secrets, judged by their names. With `is_fresh`, files are
+        found that were created just now."""
         known = self._cached_secrets.get(folder)
         now = time.monotonic()
-        if known is not None and now - known[0] < _CACHE_SECONDS:
+        if known is not None and not is_fresh and now - known[0] < _CACHE_SECONDS:
             return known[1]
         found = self._search_secrets(folder)
         self._cached_secrets[folder] = (now, found)
         return found
 
     def _search_secrets(self, folder: str) -> "SecretFiles":
-        waiting, looked_at, found, linked = [folder], 0, list[str](), list[str]()
+        waiting, looked_at, found, linked = deque([folder]), 0, list[str](), list[str]()
         while waiting:
             try:
-                entries = list(os.scandir(waiting.pop()))
+                entries = list(os.scandir(waiting.popleft()))
             except OSError:
                 continue
             looked_at += len(entries)

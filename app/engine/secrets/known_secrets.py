@@ -4,7 +4,7 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,7 +12,8 @@ import msgspec
 
 from app.values.codec import decode_json
 from app.values.json_comments import JsonSyntaxError, parse_json_with_comments
-from tools.masking.assigned_secrets import assigned_secrets, holds_secrets, known_values_in
+from tools.masking.assigned_secrets import holds_secrets, known_values_in
+from tools.masking.credential_files import decode_file, passwords_in_addresses
 from tools.masking.known_values import KnownSecret, is_distinctive
 from tools.masking.pem import BASE64_BEGIN, PRIVATE_KEY_LITERAL, find_private_keys
 from tools.patterns import late
@@ -22,7 +23,6 @@ _MAX_FILE_BYTES = 1 << 20
 _MAX_FILES = 200
 _MAX_NAMED_FILES = 40
 _MAX_KEY_LINES = 4_000
-_URL_PASSWORD_PATTERN = late(r"://[^\s/:@]*:([^\s/@]{3,})@")
 _MCP_CONFIG_FILES = ("mcp.json", ".mcp.json", ".bayou/mcp.json")
 _SECRET_PATH_PATTERN = late(
     r"[\w./~@+-]*(?:\.env(?:\.[\w.-]+)?|\.envrc|\.netrc|\.npmrc|\.pypirc|\.pgpass|\.git-credentials|\.aws/credentials)"
@@ -33,6 +33,15 @@ SecretsOfFile = tuple[tuple[KnownSecret, ...], tuple[KnownSecret, ...]]
 """The secrets of a file, and assignments that are only recognised together with their names."""
 ReadSecrets = Callable[[str, str], SecretsOfFile]
 """A function that reads secrets from a file's path and text."""
+
+FindSecretFiles = Callable[[Path, bool], Iterable[str]]
+"""A function that returns the files with secrets below a folder; if the second argument is true, also files that were
+created just now."""
+
+
+def no_files(folder: Path, is_fresh: bool) -> Iterable[str]:
+    """Stands in for a search for files where there is no workspace."""
+    return ()
 
 
 class SecretSources(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,8 +55,9 @@ class SecretSources(msgspec.Struct, frozen=True, kw_only=True):
 class KnownSecrets:
     """The secrets that a session knows, more with each file that is searched. Searching is for a thread."""
 
-    def __init__(self, places: SecretSources) -> None:
+    def __init__(self, places: SecretSources, secret_files: FindSecretFiles = no_files) -> None:
         self._sources = places
+        self._secret_files = secret_files
         self._file_stamps: dict[str, FileStamp] = {}
         self._values_by_file: dict[str, tuple[KnownSecret, ...]] = {
             "": tuple(_secrets_from_variables(places.environment))
@@ -70,8 +80,8 @@ class KnownSecrets:
             yield from named
 
     def search_files(self, cwd: Path | None, texts: Iterable[str] = ()) -> None:
-        """Searches bayou's files, the files of the folder, and files named in `texts` for secrets. Without a
-        folder, because the work is on another machine, searches bayou's files only."""
+        """Searches bayou's files, the files in and below the folder, and files named in `texts` for secrets. Without
+        a folder, because the work is on another machine, searches bayou's files only."""
         if self._sources.agent_dir is not None:
             own: tuple[tuple[str, ReadSecrets], ...] = (
                 ("auth.json", _secrets_from_auth_file),
@@ -84,7 +94,9 @@ class KnownSecrets:
         if cwd is not None:
             for name in _MCP_CONFIG_FILES:
                 self._read_file_if_changed(cwd / name, _secrets_from_mcp_file)
-            for path in (*_secret_files(cwd), *self._files_named_in(cwd, texts)):
+            named = tuple(self._files_named_in(cwd, texts))
+            below = (Path(path) for path in self._secret_files(cwd, bool(named)) if holds_secrets(path))
+            for path in (*_secret_files(cwd), *islice(below, _MAX_FILES // 2), *named):
                 self.search_file(path)
 
     def add_values(self, source: str, values: Iterable[KnownSecret]) -> None:
@@ -135,7 +147,7 @@ class KnownSecrets:
                 or not stat.S_ISREG(status.st_mode)
             ):
                 return
-            text = path.read_bytes().decode("utf-8", "replace")
+            text = decode_file(path.read_bytes())
         except (OSError, ValueError):
             return
         if len(self._file_stamps) > _MAX_FILES and key not in self._file_stamps:
@@ -156,8 +168,8 @@ class KnownSecrets:
 def _secrets_from_variables(env: Mapping[str, str]) -> Iterator[KnownSecret]:
     for name, value in env.items():
         if is_secret_variable(name, value):
-            login = _URL_PASSWORD_PATTERN.search(value)
-            yield KnownSecret(name, login[1] if login is not None else value)
+            for one in tuple(passwords_in_addresses(value)) or (value,):
+                yield KnownSecret(name, one)
 
 
 def _secrets_from_auth_file(path: str, text: str) -> SecretsOfFile:
@@ -213,12 +225,9 @@ def _secrets_from_sign_ins_file(path: str, text: str) -> SecretsOfFile:
 
 
 def _secrets_from_env_file(path: str, text: str) -> SecretsOfFile:
-    named = tuple(
-        KnownSecret(one.name, one.value)
-        for one in assigned_secrets(path, text)
-        if not is_distinctive(one.value)
-    )
-    return tuple(known_values_in(path, text)), named
+    known = tuple(known_values_in(path, text))
+    named = tuple(one for one in known if not is_distinctive(one.value))
+    return known, named
 
 
 def _secrets_from_key_file(path: str, text: str) -> SecretsOfFile:

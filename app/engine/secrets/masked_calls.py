@@ -82,7 +82,7 @@ class MaskedCalls:
         context, name, files = reading.context, reading.tool.name, workspace_of_context(reading.context).files
         paths = [path for path in reading.effects.contents if _is_file(files, path)]
         text = result.text
-        self._find_secrets(context, (text,))
+        self._find_secrets(context, (text, *texts_of(reading.plain_arguments)))
         only = paths[0] if len(paths) == 1 else None
         if workspace_of_context(context).has_local_files:
             for file in _key_files_quoted_in(text, only, context.cwd):

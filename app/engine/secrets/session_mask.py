@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from app.engine.core.session_options import SessionOptions
-from app.engine.secrets.known_secrets import KnownSecrets, SecretSources
+from app.engine.secrets.known_secrets import FindSecretFiles, KnownSecrets, SecretSources, no_files
 from app.values.content import Text, UserContent
 from app.values.json_texts import texts_of, with_texts
 from app.values.messages import BashExecutionMessage, CustomMessage, UserMessage
@@ -52,12 +52,13 @@ class SessionMask:
         options: SessionOptions,
         *,
         folder: Callable[[], Path | None] = lambda: None,
+        secret_files: FindSecretFiles = no_files,
     ) -> None:
         """Creates the mask. `folder` returns the working folder, if it is on this machine."""
         self._places = places
         self._folder = folder
         self._options = options
-        self.known_secrets = KnownSecrets(places)
+        self.known_secrets = KnownSecrets(places, secret_files)
         self._marker: Marker | None = None
         self._marker_lock = threading.Lock()
         self._cached_masks: dict[bool, tuple[object, Mask]] = {}
@@ -280,11 +281,20 @@ def parse_custom_patterns(patterns: Iterable[str]) -> tuple[tuple[CustomShape, .
     return tuple(found), tuple(problems)
 
 
-def install_masking(workspace: Workspace, places: SecretSources, options: SessionOptions) -> SessionMask:
+def install_masking(
+    workspace: Workspace,
+    places: SecretSources,
+    options: SessionOptions,
+    *,
+    secret_files: FindSecretFiles = no_files,
+) -> SessionMask:
     """Makes the session's masking of secrets, and installs it in the workspace for command output and files that
     tools read."""
     masking = SessionMask(
-        places, options, folder=lambda: workspace.cwd if workspace.has_local_files else None
+        places,
+        options,
+        folder=lambda: workspace.cwd if workspace.has_local_files else None,
+        secret_files=secret_files,
     )
     workspace.mask_output = masking.mask_of_bytes
     workspace.mask_text = lambda text: masking.masked_text(text, "")

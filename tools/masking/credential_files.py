@@ -1,0 +1,127 @@
+"""Reads files of credentials as their programs do: with quotes and escapes removed, addresses decoded, any case of
+names. `assigned_secrets` finds the same values as they are written."""
+
+import base64
+import codecs
+import configparser
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from urllib.parse import unquote, urlsplit
+
+from tools.patterns import late
+from tools.running.withheld_variables import is_secret_variable
+
+_ADDRESS_PATTERN = late(r"[a-zA-Z][\w+.-]*://[^\s\"'`]+")
+_ASSIGNMENT_PATTERN = late(r"#?([A-Za-z_][\w.-]*)=(.+)", re.DOTALL)
+_PGPASS_LINE_PATTERN = late(r"(?:(?:\\.|[^:\\])*:){4}(.+)")
+_NPMRC_LINE_PATTERN = late(r"\s*\S*?(_authToken|_auth|_password|npmAuthToken)\"?\s*[=: ]\s*(.+)")
+_MIN_TOKEN_LENGTH = 8
+_NO_PASSWORDS = ("", "x-oauth-basic", "x-token-auth")
+"""What stands in place of the password where the user name is a token."""
+
+
+def decode_file(data: bytes) -> str:
+    """Decodes a text file by its byte order mark; without one, it is UTF-8."""
+    is_utf_16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16" if is_utf_16 else "utf-8-sig", "replace")
+
+
+def passwords_in_addresses(text: str, *, has_tokens: bool = False) -> Iterator[str]:
+    """Yields the passwords of the addresses in a text, as written and decoded. With `has_tokens`, a user without a
+    password is a token."""
+    for found in _ADDRESS_PATTERN.finditer(text):
+        try:
+            login = urlsplit(found[0])
+        except ValueError:
+            continue
+        password = login.password or ""
+        if password in _NO_PASSWORDS and has_tokens and len(login.username or "") >= _MIN_TOKEN_LENGTH:
+            password = login.username or ""
+        if password:
+            yield from dict.fromkeys((password, unquote(password)))
+
+
+def meant_values(file_name: str, text: str) -> Iterator[tuple[str, str]]:
+    """Yields the secrets of a file with that name, each after the name that it is assigned to."""
+    read = _READERS.get(file_name, _variables)
+    try:
+        yield from read(text)
+    except (ValueError, configparser.Error):
+        return
+
+
+def _variables(text: str) -> Iterator[tuple[str, str]]:
+    """Yields variables as a shell reads them, also several of a line; a reference to another is none."""
+    for line in text.splitlines():
+        if "=" not in line:
+            continue
+        words = shlex.shlex(line, posix=True, punctuation_chars=";&|")
+        words.whitespace_split, words.commenters = True, ""
+        try:
+            assigned = [found for word in words if (found := _ASSIGNMENT_PATTERN.fullmatch(word))]
+        except ValueError:  # an apostrophe in a comment
+            continue
+        for name, value in (found.groups() for found in assigned):
+            if (
+                is_secret_variable(name, value)
+                and not value.startswith(("$", "[secret:"))
+                and "${" not in value
+            ):
+                for one in tuple(passwords_in_addresses(value)) or (value,):
+                    yield name, one
+
+
+def _sections(text: str) -> Iterator[tuple[str, str]]:
+    parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
+    parser.read_string(text)
+    for section in parser.sections():
+        for name, value in parser.items(section):
+            if value and is_secret_variable(name, value):
+                for one in tuple(passwords_in_addresses(value)) or (value,):
+                    yield name, one
+
+
+def _logins(text: str) -> Iterator[tuple[str, str]]:
+    words = shlex.shlex(text, posix=True)
+    words.whitespace_split, words.commenters, words.quotes = True, "", '"'
+    before = ""
+    for word in words:
+        if before in ("password", "passwd", "account"):
+            yield before, word
+        before = word
+
+
+def _tokens_of_npm(text: str) -> Iterator[tuple[str, str]]:
+    for line in text.splitlines():
+        for one in passwords_in_addresses(line):
+            yield "npmrc", one
+        if found := _NPMRC_LINE_PATTERN.fullmatch(line):
+            value = found[2].strip().strip("\"'")
+            yield "npmrc", value
+            if found[1] in ("_auth", "_password"):
+                decoded = base64.b64decode(value).decode("utf-8", "replace")
+                yield "npmrc", decoded.partition(":")[2] if found[1] == "_auth" else decoded
+
+
+def _passwords_of_postgres(text: str) -> Iterator[tuple[str, str]]:
+    for line in text.splitlines():
+        if found := _PGPASS_LINE_PATTERN.fullmatch(line):
+            yield "pgpass", re.sub(r"\\(.)", r"\1", found[1])
+
+
+def _logins_of_git(text: str) -> Iterator[tuple[str, str]]:
+    for one in passwords_in_addresses(text, has_tokens=True):
+        yield "git-credentials", one
+
+
+_READERS: dict[str, Callable[[str], Iterator[tuple[str, str]]]] = {
+    ".netrc": _logins,
+    "_netrc": _logins,
+    ".npmrc": _tokens_of_npm,
+    ".yarnrc": _tokens_of_npm,
+    ".pgpass": _passwords_of_postgres,
+    ".pypirc": _sections,
+    "credentials": _sections,
+    ".git-credentials": _logins_of_git,
+}

@@ -341,6 +341,15 @@ async def test_comments_are_sent_as_one_message(tmp_path: Path) -> None:
     assert not project.harness.session.review.decisions.remarks
 
 
+async def test_the_cursor_stays_on_its_hunk_after_a_search(tmp_path: Path) -> None:
+    project = await reviewed(tmp_path)
+    async with at_the_keyboard(size=(100, 60)) as person, person.asked(project.page(person).open("prompt")):
+        await person.sees_soon("› app.py", "hunk 1 of 3")
+        await person.press("ctrl+f", "escape", "j")
+        await person.sees_soon("hunk 2 of 3")
+        await person.press("escape")
+
+
 async def test_what_a_person_changed_since_is_shown_and_stays(tmp_path: Path) -> None:
     project = await reviewed(tmp_path)
     place = project.folder / "app.py"

@@ -51,8 +51,8 @@ class HunkKeyboard(BlockKeyboard):
     def item(self) -> Item:
         return self.column.find(self.cursor) or self.column.items[0]
 
-    def remember_hunk(self) -> None:
-        """Does nothing: on the review desk the cursor is always on a hunk."""
+    def begin(self) -> None:
+        """Leaves the cursor where it is when the focus mode begins: on a hunk."""
 
     def end(self) -> None:
         """Does nothing, so that the cursor stays on its hunk when the keyboard goes elsewhere, such as to a search."""

@@ -131,7 +131,7 @@ def apply_context_edits(path: Sequence[Entry]) -> Sequence[Entry]:
         if edit is None:
             found.append(entry)
         elif edit.replacement is not None:
-            found.append(_edited_entry(entry, edit))
+            found.append(_entry_after_context_edit(entry, edit))
         elif isinstance(entry, CompactionEntry):  # it still stands for what is before it, if without words
             found.append(msgspec.structs.replace(entry, summary=""))
         else:  # its place stays: what a compaction kept may begin with it
@@ -139,7 +139,7 @@ def apply_context_edits(path: Sequence[Entry]) -> Sequence[Entry]:
     return found
 
 
-def _edited_entry(entry: Entry, edit: ContextEditEntry) -> Entry:
+def _entry_after_context_edit(entry: Entry, edit: ContextEditEntry) -> Entry:
     if isinstance(entry, MessageEntry):
         changed = apply_context_edit(entry.message, edit)
         return entry if changed is None else msgspec.structs.replace(entry, message=changed)

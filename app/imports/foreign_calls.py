@@ -75,7 +75,7 @@ def _convert_edits(given: Arguments) -> Arguments:
     return {"path": given["file_path"], "edits": own}
 
 
-def _convert_shell(given: Arguments) -> Arguments:
+def _convert_codex_shell_arguments(given: Arguments) -> Arguments:
     """Converts codex's list of words; of `bash -lc LINE` only the line counts."""
     words = given.get("command")
     if isinstance(words, str):
@@ -115,10 +115,10 @@ _TOOL_CONVERSIONS: Mapping[str, Mapping[str, tuple[str, Conversion, tuple[str, .
         "WebSearch": ("web_search", _rename_arguments({"query": "query"}), ("query",)),
     },
     "codex": {
-        "shell": ("bash", _convert_shell, ()),
-        "local_shell": ("bash", _convert_shell, ()),
-        "shell_command": ("bash", _convert_shell, ("command",)),
-        "container.exec": ("bash", _convert_shell, ()),
+        "shell": ("bash", _convert_codex_shell_arguments, ()),
+        "local_shell": ("bash", _convert_codex_shell_arguments, ()),
+        "shell_command": ("bash", _convert_codex_shell_arguments, ("command",)),
+        "container.exec": ("bash", _convert_codex_shell_arguments, ()),
         "exec_command": ("bash", _rename_arguments({"cmd": "command"}), ("cmd",)),
         "apply_patch": ("apply_patch", _rename_arguments({"input": "input"}), ("input",)),
     },

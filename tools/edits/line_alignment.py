@@ -48,7 +48,7 @@ def find_unchanged_runs(
         found += _find_unchanged_runs_within(old, new, (head, old_end), (head, new_end), max_cells)
     if tail:
         found.append(UnchangedRun(old_end, new_end, tail))
-    return _join_adjacent_runs(found)
+    return _join_adjacent_unchanged_runs(found)
 
 
 def _find_unchanged_runs_within(
@@ -113,7 +113,7 @@ def _compare_for_unchanged_runs(
     return [UnchangedRun(a + block.a, c + block.b, block.size) for block in blocks if block.size]
 
 
-def _join_adjacent_runs(found: Sequence[UnchangedRun]) -> list[UnchangedRun]:
+def _join_adjacent_unchanged_runs(found: Sequence[UnchangedRun]) -> list[UnchangedRun]:
     out: list[UnchangedRun] = []
     for run in found:
         if (

@@ -22,8 +22,8 @@ RuleSource = Literal["native", "cursor", "windsurf", "cline"]
 RULE_SOURCES: tuple[RuleSource, ...] = ("native", "cursor", "windsurf", "cline")
 """The sources of rules in order of precedence: of several rules with one name, the first found is used."""
 RuleActivation = Literal["conditional", "always", "rulebook", "unreachable"]
-InterruptMode = Literal["never", "prose-only", "tool-only", "always"]
-_INTERRUPT_MODES = ("never", "prose-only", "tool-only", "always")
+RuleInterruptMode = Literal["never", "prose-only", "tool-only", "always"]
+_RULE_INTERRUPT_MODES = ("never", "prose-only", "tool-only", "always")
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """The regular expressions of the rule's conditions, all valid."""
     scopes: tuple[RuleScope, ...] = ()
     """The parts of a stream in which the conditions are searched."""
-    interrupt_mode: InterruptMode = "always"
+    interrupt_mode: RuleInterruptMode = "always"
 
     @property
     def activation(self) -> RuleActivation:
@@ -174,9 +174,9 @@ def read_rule(path: Path, *, name: str, source: RuleSource, problems: list[str])
         problems.append(f"{path}: the rule {name} is ignored, because its condition is not valid: {problem}")
         return None
     mode = fields.get("interruptMode", "always")
-    if mode not in _INTERRUPT_MODES:
+    if mode not in _RULE_INTERRUPT_MODES:
         problems.append(
-            f"{path}: interruptMode {mode!r} is not one of {', '.join(_INTERRUPT_MODES)}; `always` is used"
+            f"{path}: interruptMode {mode!r} is not one of {', '.join(_RULE_INTERRUPT_MODES)}; `always` is used"
         )
         mode = "always"
     description = fields.get("description")

@@ -84,7 +84,7 @@ class ProjectItem(msgspec.Struct, frozen=True, kw_only=True):
 def project_items(paths: Paths) -> tuple[ProjectItem, ...]:
     """Returns the project's items; those that start something come first."""
     return tuple(
-        sorted(map(_shorten_detail, _ItemCollector(paths).items()), key=lambda item: not item.runs_code)
+        sorted(map(_shorten_detail, _TrustItemCollector(paths).items()), key=lambda item: not item.runs_code)
     )
 
 
@@ -96,7 +96,7 @@ def _shorten_detail(item: ProjectItem) -> ProjectItem:
     return msgspec.structs.replace(item, detail=begin, exceeded_limit=f"{len(item.detail):,} characters")
 
 
-class _ItemCollector:
+class _TrustItemCollector:
     """Collects the items of one project."""
 
     def __init__(self, paths: Paths) -> None:
@@ -130,7 +130,7 @@ class _ItemCollector:
         if _is_not_empty(shared_agents):
             yield self._make_item("prompt", shared_agents, "the project's own kinds of helpers")
         yield from self._command_items()
-        yield from self._import_items()
+        yield from self._context_import_items()
         yield from self._foreign_rule_items()
         yield from self._repository_items()
 
@@ -288,7 +288,7 @@ class _ItemCollector:
                 "command" if runs else "prompt", file, f"/{name}{f' runs {words}' if runs else ''}"
             )
 
-    def _import_items(self) -> Iterator[ProjectItem]:
+    def _context_import_items(self) -> Iterator[ProjectItem]:
         """Yields one item per import of a context file, with the text of the imported page. Of a context file, which
         is read without trust, only the name counts."""
         context_files = project_context_files(self._paths)

@@ -19,7 +19,7 @@ from tools.patterns import late
 
 _NUMBERED_LINE_PATTERN: Final = late(r"[ \t]*(\d{1,7})(?:[a-z]{2}(?=\|))?([:|→\t])")
 _ESCAPE_PATTERN: Final = late(r"\\([\\nrt\"'])")
-_QUOTE_ESCAPE_PATTERN: Final = late(r"\\([\"'])")
+_ESCAPED_QUOTE_PATTERN: Final = late(r"\\([\"'])")
 _ENTITY_PATTERN: Final = late(r"&(?:lt|gt|amp|quot|apos|#39|#x27);")
 _CHARACTER_BY_ESCAPE: Final[Mapping[str, str]] = {"n": "\n", "r": "", "t": "\t"}
 _DIFF_HEADER_PATTERN: Final = late(r"^(?:@@(?: |$)|--- \S)", re.MULTILINE)
@@ -137,7 +137,7 @@ def match_with_escapes_undone(
     quotes."""
     if "\\" not in old:
         return None
-    pattern = _QUOTE_ESCAPE_PATTERN if "\n" in old else _ESCAPE_PATTERN
+    pattern = _ESCAPED_QUOTE_PATTERN if "\n" in old else _ESCAPE_PATTERN
 
     def undone(text: str) -> str:
         return pattern.sub(lambda match: _CHARACTER_BY_ESCAPE.get(match[1], match[1]), text)

@@ -95,7 +95,7 @@ class SearchableText:
 
     @cached_property
     def normalized_view(self) -> "NormalizedView":
-        lines = [line.rstrip() for line in normalize_lines(self.text)]
+        lines = [line.rstrip() for line in lines_without_lookalikes(self.text)]
         return NormalizedView(self, lambda line: normalize_line(line).rstrip(), lines)
 
     @cached_property
@@ -402,7 +402,7 @@ def normalize_line(line: str) -> str:
     return unicodedata.normalize("NFC", escape_controls(line).translate(_LOOKALIKES))
 
 
-def normalize_lines(text: str) -> list[str]:
+def lines_without_lookalikes(text: str) -> list[str]:
     """Returns the lines of a text with look-alikes of quotes, dashes and spaces replaced; plain lines are converted all
     at once."""
     lines = escape_controls(text).split("\n")

@@ -20,7 +20,7 @@ from app.mcp.config_entries import OAuthConfig, ServerConfig
 from app.mcp.oauth import HttpClientFactory, PendingTokenStorage, request_with_sign_in, to_stored_tokens
 from app.mcp.server_errors import ServerUnavailable
 from app.mcp.token_store import StoredTokens
-from tools.text import one_line
+from tools.text import one_line, show_invisible
 
 _MAX_SIGN_IN_ERROR_CHARS = 300
 _DEFAULT_JWT_ALGORITHM = "RS256"
@@ -67,7 +67,7 @@ async def sign_in_with_client_credentials(server: ServerConfig, clients: HttpCli
         async with clients(_ConfiguredScopeAuth(provider, given.scope)) as client:
             answer = await request_with_sign_in(client, provider, server.url or "")
     except (OAuthFlowError, httpx2.HTTPError, jwt.PyJWTError, NotImplementedError, ValueError) as problem:
-        said = one_line(str(problem))[:_MAX_SIGN_IN_ERROR_CHARS] or type(problem).__name__
+        said = show_invisible(one_line(str(problem)))[:_MAX_SIGN_IN_ERROR_CHARS] or type(problem).__name__
         raise ServerUnavailable(f"the client id {given.client_id} was rejected: {said}") from None
     if provider.context.current_tokens is None:
         raise ServerUnavailable(f"the server answered {answer.status_code} without saying how to sign in")

@@ -33,7 +33,7 @@ from app.providers.signin.interface import SignInUi
 from app.providers.signin.pkce import RedirectServer, wait_for_redirect_or_paste
 from app.values.user_errors import FileError, UserError
 from app.version import VERSION
-from tools.text import one_line
+from tools.text import one_line, show_invisible
 
 HttpClientFactory = Callable[[httpx2.Auth | None], httpx2.AsyncClient]
 """Makes HTTP clients with bayou's proxy and certificates."""
@@ -171,7 +171,7 @@ async def sign_in_to_server(
         except UserError:
             raise
         except (OAuthFlowError, httpx2.HTTPError, ValueError) as problem:
-            said = one_line(str(problem))[:_MAX_SIGN_IN_ERROR_CHARS] or type(problem).__name__
+            said = show_invisible(one_line(str(problem)))[:_MAX_SIGN_IN_ERROR_CHARS] or type(problem).__name__
             raise ServerUnavailable(f'The sign-in to "{server.name}" failed: {said}') from None
     context = flow.provider.context
     if context.current_tokens is None:
@@ -265,7 +265,8 @@ class _BrowserSignIn:
         query = urlsplit(answer.strip()).query or answer.strip()
         fields = {name: values[0] for name, values in parse_qs(query).items()}
         if "error" in fields:
-            told = one_line(fields.get("error_description") or fields["error"])[:_MAX_SIGN_IN_ERROR_CHARS]
+            told = show_invisible(one_line(fields.get("error_description") or fields["error"]))
+            told = told[:_MAX_SIGN_IN_ERROR_CHARS]
             raise ServerUnavailable(f'The sign-in to "{self._server.name}" was refused: {told}.')
         if not fields.get("code"):
             raise ServerUnavailable("The address contains no sign-in code. Start the sign-in again.")

@@ -118,6 +118,19 @@ async def test_where_the_browser_is_elsewhere_the_last_address_is_pasted(
     assert await heard(config_of(server), sign_ins) == "heard"
 
 
+async def test_a_refused_sign_in_shows_hidden_characters_by_number(
+    server: GuardedServer, sign_ins: TokenStore
+):
+    class Refused(Browser):
+        async def open_url(self, url: str, instructions: str) -> None: ...
+
+        async def prompt(self, question: str) -> str:
+            return "error=access_denied&error_description=no%E2%80%AEkey"
+
+    with pytest.raises(ServerUnavailable, match=r"was refused: no.*U\+202E.*key"):
+        await sign_in_with_browser(config_of(server), sign_ins, Refused())
+
+
 async def test_a_client_of_ones_own_is_not_registered_and_names_its_scope(
     server: GuardedServer, sign_ins: TokenStore
 ):

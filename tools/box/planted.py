@@ -59,7 +59,8 @@ def take_snapshot(box: Box, below: NestedPaths, git: GitPlaces) -> Snapshot:
 
 
 def shared_files(places: Iterable[str]) -> Snapshot:
-    """Records the state of files with several names (hard links) at these places, and in folders among them."""
+    """Returns the stamps of files with several names (hard links) at these places and in folders among them, which show
+    later which of them were written."""
     found: Snapshot = {}
     waiting, seen = deque(places), 0
     while waiting and seen < _MAX_SHARED:

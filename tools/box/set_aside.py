@@ -170,7 +170,8 @@ class AutorunGuard:
             self._lasting_processes = msgspec.structs.replace(known, box=now)
 
     def changes_between(self) -> BoxChanges:
-        """Returns the changes in unprotected places since the last comparison that were made between tool calls."""
+        """Returns what processes that outlive their call (jobs, the kernel) changed in unprotected places between tool
+        calls, since the last comparison. Changes while no such process ran are not reported."""
         self._note_changes(self._compare_lasting())
         with self._lock:
             found, self._unreported_changes = self._unreported_changes, BoxChanges()

@@ -28,6 +28,7 @@ PREVIEW_MIN_WIDTH = 100
 """The minimum width for a preview beside the list."""
 MAX_TITLE_CELLS = 40
 """The maximum width of the title column, in cells."""
+_NO_MATCH_TEXT = "nothing matches"
 _MAX_NUMBERED_ROWS = 9
 
 
@@ -113,7 +114,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         *,
         query: str = "",
         placeholder: str = "type to filter",
-        empty: str | Callable[[Mapping[str, str]], str] = "nothing matches",
+        empty: str | Callable[[Mapping[str, str]], str] = _NO_MATCH_TEXT,
         choose: str = "choose",
         order: RankingOrder = "best",
         current: str = "",
@@ -132,7 +133,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         self._rows = insert_blank_rows(rows)
         self._query = query
         self._placeholder = placeholder
-        self._empty = empty if callable(empty) else lambda own: empty
+        self._empty = empty if callable(empty) else lambda own: _NO_MATCH_TEXT if self._rows else empty
         self._choose = choose
         self._current = current
         self._note = note
@@ -304,6 +305,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         rows.column_heads = (
             _heads_beside_numbers(self._heads) if self._heads is not None and is_brief else self._heads
         )
+        rows.empty_text = self._empty(keymap_of(self.app))
         rows.show_rows(_number_rows(shown) if is_brief else shown, query=query, keep=keep)
         self._fit()
         self._update_count()

@@ -233,7 +233,8 @@ class Toolbox:
         self._unlisted_sources = source
 
     def callable_tools(self) -> Mapping[str, Tool]:
-        """Returns the active tools, the aliases that models use by habit, and the unlisted tools."""
+        """Returns all tools that can be called, by name: the active ones, also under aliases that models use by habit,
+        and the unlisted ones."""
         told, reached = self._current_tools().callable, self._unlisted_sources()
         return CallableTools(told, reached) if reached else told
 

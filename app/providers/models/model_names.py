@@ -117,7 +117,8 @@ def _find_by_provider_prefix(name: str, catalogue: ModelCatalogue) -> Model | No
 def _pick_model(
     name: str, catalogue: ModelCatalogue, credentials: Credentials, provider: str | None
 ) -> Model | None:
-    """Returns the model that a name means, or None. Raises `ModelNotFound` if several match equally well."""
+    """Returns the best match for a name, preferring providers with a key; None if nothing matches. Raises
+    `ModelNotFound` if several providers have such a model and none of them has a key."""
     if not name:
         return None
     best = _best_matches(name, catalogue.models_of(provider) if provider else catalogue.all_models())

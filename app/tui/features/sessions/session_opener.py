@@ -23,7 +23,9 @@ from widgets.transcript.blocks import NoteKind
 
 _READ_ONLY_ROW = ListRow(id="read", title="Open read-only", detail="read, search, copy, export")
 _CONTINUE_IN_THIS_FOLDER_ROW = ListRow(id="here", title="Continue here", detail="with this folder's files")
-_FORK_ROW = ListRow(id="fork", title="Fork here", detail="continue in a copy; the original does not change")
+_FORK_ROW = ListRow(
+    id="fork", title="Continue in a copy", detail="in this folder; the original does not change"
+)
 _CONTINUE_IN_SESSION_FOLDER_ROW = ListRow(
     id="there", title="Continue there", detail="with the tools, settings and prompt of that folder"
 )

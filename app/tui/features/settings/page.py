@@ -31,8 +31,8 @@ SYSTEM_THEME = "system"
 """The theme that follows the background of the terminal."""
 _OVERRIDDEN_LATER_TEXT = "the project or the command line overrides it in later sessions"
 _OVERRIDDEN_TEXTS: dict[SettingOrigin, str] = {
-    "project": "saved; the project's settings override it",
-    "flags": "saved; the command line overrides it",
+    "project": "reset; the project's settings override it",
+    "flags": "reset; the command line overrides it",
 }
 
 

@@ -51,6 +51,8 @@ from widgets.transcript.blocks import NoteKind
 SEARCH_DELAY_SECONDS = 0.12
 """Seconds without typing before all texts are searched."""
 MAX_SEARCH_RESULTS = 200
+_MIN_SHOWN_BYTES = 1_000
+"""Smaller sessions are shown as 1 kB: their bytes say nothing."""
 LAST_MESSAGES_SHOWN = 12
 
 
@@ -254,7 +256,7 @@ class SessionsPage(msgspec.Struct):
                 folder=short_path(Path(one.cwd), self.home),
                 messages=f"{one.message_count:,}" if one.message_count >= 0 else "",
                 cost=format_dollars(one.cost) if one.cost else "",
-                size=size(one.size) if one.size else "",
+                size=size(max(one.size, _MIN_SHOWN_BYTES)) if one.size else "",
                 first_words=one_line(one.first_prompt or "", 120)
                 if one.name
                 else _began_text(one.created)

@@ -349,8 +349,8 @@ def set_output(driver: Driver, file: Any) -> None:
 
 
 def set_fault_handler(app: App[Any], take: Callable[[Exception], None]) -> None:
-    """Makes an application pass unhandled exceptions to `take`; Textual would print tracebacks over the terminal. Goes
-    with a Textual release that has a hook for them."""
+    """Makes an application pass unhandled exceptions to `take`; Textual would print tracebacks over the terminal.
+    Goes with a Textual release that has a hook for them."""
     app._handle_exception = take  # type: ignore[method-assign]
 
 

@@ -51,7 +51,7 @@ def until_one(shown: Terminal, screen: PictureTerminal) -> None:
 
 
 def scroll_past(shown: Terminal, screen: PictureTerminal) -> None:
-    """Two answers of the guide bring the picture out of sight; 8 rows up it is whole again."""
+    """Two answers of the guide bring the picture out of sight; 10 rows up it is whole again."""
     shown.press("help\r")
     shown.until("To say what you want in your own words")
     shown.until(lambda: "esc stop" not in shown.screen)
@@ -70,7 +70,7 @@ def until_blocks(shown: Terminal, screen: PictureTerminal) -> None:
 def test_a_picture_is_covered_and_moved_with_its_cells(tmp_path: Path, speaks: Speaks) -> None:
     with opened(tmp_path, speaks) as (shown, screen):
         shown.until("its card above")
-        shown.until(lambda: [seen[:4] for seen in screen.pictures] == [(2, 11, 48, 12)])
+        shown.until(lambda: [seen[:4] for seen in screen.pictures] == [(2, 9, 48, 12)])
         before = screen.pictures
         shown.press(MENU)
         shown.until("search actions and commands")
@@ -78,7 +78,7 @@ def test_a_picture_is_covered_and_moved_with_its_cells(tmp_path: Path, speaks: S
         shown.press(ESCAPE)
         shown.until(lambda: screen.pictures == before)
         scroll_past(shown, screen)
-        shown.press(UP * 8)
+        shown.press(UP * 10)
         shown.until(lambda: len(screen.pictures) == 1)
         assert screen.pictures[0].x == 2
         shown.press(DOWN * 40)
@@ -93,7 +93,7 @@ def test_full_screen_an_image_is_as_large_as_fits(tmp_path: Path, speaks: Speaks
         until_one(shown, screen)
         shown.press("\x1bt")
         shown.until("esc")
-        shown.press("k\r")
+        shown.press("kk\r")
         shown.until(lambda: [(seen.columns, seen.rows) for seen in screen.pictures] == [(96, 24)])
         shown.press(ESCAPE)
         shown.until(lambda: [seen.columns for seen in screen.pictures] == [48])

@@ -63,7 +63,7 @@ def test_a_picture_goes_through_and_is_moved_clipped_and_taken_away(tmp_path: Pa
     with opened(tmp_path) as (shown, screen, tmux):
         until_one(shown, screen)
         scroll_past(shown, screen)
-        shown.press(UP * 8)
+        shown.press(UP * 10)
         shown.until(lambda: len(screen.pictures) == 1)
         tmux.say("split-window", "-h", "-l", "50")
         shown.until(lambda: [seen.columns for seen in screen.pictures] == [25])

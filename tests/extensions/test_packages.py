@@ -162,7 +162,7 @@ def test_a_git_repository(paths: Paths, notes: Path, repository: str):
 
 
 def test_a_missing_repository_is_reported_with_gits_error(paths: Paths):
-    with pytest.raises(PackageError, match="git: "):
+    with pytest.raises(PackageError, match="git failed: fatal: "):
         stage_package(paths, "file:///nowhere/at/all")
 
 

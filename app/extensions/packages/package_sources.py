@@ -184,5 +184,6 @@ def _run_command(command: list[str], program: str, env: dict[str, str]) -> str:
         raise PackageError(f"{program} did not answer within {_FETCH_TIMEOUT_SECONDS} seconds") from None
     if done.returncode:
         lines = (done.stderr.strip() or done.stdout.strip() or "no reason given").splitlines()
-        raise PackageError(f"{program} failed: {lines[-1]}")
+        said = next((line for line in lines if line.startswith("fatal: ")), lines[-1])
+        raise PackageError(f"{program} failed: {said}")
     return done.stdout

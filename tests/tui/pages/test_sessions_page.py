@@ -103,7 +103,7 @@ async def test_sessions_of_one_title_say_when_they_began(home: Path) -> None:
         a_session(home, text)
     async with at_the_keyboard(size=(90, 30)) as person, person.asked(Sessions(home, person).page.open()):
         rows = [row for row in person.sees.splitlines() if " began at " in row]
-        assert len(rows) == 2 and all("a question" in row and " B " in row for row in rows)
+        assert len(rows) == 2 and all("a question" in row and " kB " in row for row in rows)
         await person.press("escape")
 
 

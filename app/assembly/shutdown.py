@@ -22,13 +22,17 @@ _FINAL_OUTPUT_SECONDS = 0.15
 def force_exit_deadline(code: int, last_words: Callable[[], object] = lambda: None) -> Callable[[], None]:
     """Forces the end of this process within two seconds, in case a thread or a wait hangs.
 
-    `last_words` is called first, with a short time limit, since a blocked terminal could hold it up. Child
-    processes end too: the supervisor program sees its link close. Uses threads, as the event loop may be what hangs.
+    `last_words` is called before, with a short time limit, since a blocked terminal could hold it up. Child
+    processes end too: commands because the supervisor program sees its link close, other programs here. Uses
+    threads, as the event loop may be what hangs.
     Returns a function that cancels the forced end.
     """
 
     def end() -> None:
         try:
+            from tools.running.programs import kill_running_programs  # noqa: PLC0415  (not needed to start)
+
+            kill_running_programs()
             last_words()
         finally:
             os._exit(code)

@@ -27,7 +27,7 @@ from tests.hostile.setups import (
 )
 from tests.providers.loopback import Reply
 from tests.support.terminals import Terminal, terminal
-from tests.tui.situations import PAGE, SITUATIONS, Model, Situation, Stage, sleepers
+from tests.tui.situations import PAGE, SITUATIONS, SLEEPS, Model, Situation, Stage, is_sleeping, sleepers
 from tools.files.private_folders import last_resort_folder
 
 EVERY_WAY = "BAYOU_LEAVE_EVERY_WAY" in os.environ
@@ -279,16 +279,20 @@ def test_an_extension_that_never_ends_does_not_keep_the_page(
 def test_a_signal_ends_it_also_while_the_event_loop_hangs(
     way: str, project: Path, model: Model, tmp_path: Path
 ) -> None:
+    mark = str(uuid.uuid4())
     extension = tmp_path / "hangs.py"
     extension.write_text(
-        "import pathlib, time\n\ndef extension(api):\n    @api.on('tool_call')\n"
+        "import asyncio, pathlib, time\n\ndef extension(api):\n    @api.on('tool_call')\n"
         "    async def gate(event, context):\n"
+        f"        asyncio.ensure_future(api.exec('sh', ['-c', {SLEEPS!r}]))\n        await asyncio.sleep(0)\n"
         f"        pathlib.Path({str(tmp_path / 'begun')!r}).touch()\n        time.sleep(74231)\n"
     )
     model.server.reply(Reply(body=tool_call_body("bash", command="true")))
-    with terminal(project, *MODEL, "-e", str(extension)) as shown:
+    with terminal(project, *MODEL, "-e", str(extension), env={MARK: mark}) as shown:
         shown.until(PAGE)
         shown.press("go\r")
         shown.until((tmp_path / "begun").exists)
+        shown.until(is_sleeping)
         leave(shown, way)
         assert_hint(shown, way)
+    assert_gone(mark)

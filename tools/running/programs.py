@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final
@@ -17,6 +18,14 @@ _KILLED_PROGRAM_TIMEOUT: Final = 0.5
 """The number of seconds to wait for a killed program to end; one that hangs in the kernel is then left to the
 system."""
 _MAX_STREAM_LINE_BYTES: Final = 64 * 1024
+
+_running_programs: "weakref.WeakSet[RunningProgram]" = weakref.WeakSet()
+
+
+def kill_running_programs() -> None:
+    """Kills all programs that run now, with their groups: for a forced end of bayou, from any thread."""
+    for program in list(_running_programs):
+        program.kill()
 
 
 class RunningProgram:
@@ -32,6 +41,7 @@ class RunningProgram:
         self._stdin: asyncio.StreamWriter | None = None
         self._stdout: asyncio.StreamReader | None = None
         self._stderr: asyncio.StreamReader | None = None
+        _running_programs.add(self)
         threading.Thread(target=self._reap_process, name=f"end of {process.pid}", daemon=True).start()
 
     @classmethod
@@ -124,6 +134,7 @@ class RunningProgram:
         """Kills the program if it still runs, and closes its pipes. Returns within half a second."""
         self.kill()
         self.hang_up()
+        _running_programs.discard(self)
         await asyncio.wait({self._exit_code_future}, timeout=_KILLED_PROGRAM_TIMEOUT)
 
     def hang_up(self) -> None:

@@ -185,7 +185,7 @@ def show_invisible(text: str) -> str:
 def hidden_character(text: str, *, allowed: str = "") -> str:
     """Returns the number (`U+202E`) of the first character of a text that is a control character or that
     `remove_invisible_chars` removes; empty if there is none. A name, an address or a value that is sent back as it is
-    cannot be cleaned: whoever finds such a character in it refuses it."""
+    cannot be cleaned, so an item with such a character is left out or refused."""
     if text.isascii() and text.isprintable():
         return ""
     return next(

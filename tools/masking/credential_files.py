@@ -42,6 +42,11 @@ def passwords_in_addresses(text: str, *, has_tokens: bool = False) -> Iterator[s
             yield from dict.fromkeys((password, unquote(password)))
 
 
+def secrets_in_value(value: str) -> tuple[str, ...]:
+    """Returns the passwords of the addresses in a secret value; without one, the value itself."""
+    return tuple(passwords_in_addresses(value)) or (value,)
+
+
 def meant_values(file_name: str, text: str) -> Iterator[tuple[str, str]]:
     """Yields the secrets of a file with that name, each after the name that it is assigned to."""
     read = _READERS.get(file_name, _variables)
@@ -68,7 +73,7 @@ def _variables(text: str) -> Iterator[tuple[str, str]]:
                 and not value.startswith(("$", "[secret:"))
                 and "${" not in value
             ):
-                for one in tuple(passwords_in_addresses(value)) or (value,):
+                for one in secrets_in_value(value):
                     yield name, one
 
 
@@ -78,7 +83,7 @@ def _sections(text: str) -> Iterator[tuple[str, str]]:
     for section in parser.sections():
         for name, value in parser.items(section):
             if value and is_secret_variable(name, value):
-                for one in tuple(passwords_in_addresses(value)) or (value,):
+                for one in secrets_in_value(value):
                     yield name, one
 
 

@@ -238,7 +238,7 @@ class RunningCommand:
 
     @property
     def _has_own_sandbox(self) -> bool:
-        """Returns whether the command runs in a sandbox of its own, and not in a persistent shell that it shares."""
+        """Returns whether the command has a separate sandbox, and does not share that of a persistent shell."""
         return not isinstance(self._process, SessionCommand)
 
     async def _end_surviving_processes(self) -> bool:

@@ -212,7 +212,6 @@ class PickerScreen(SheetScreen[Picked | None]):
             yield LineInput(self._query, placeholder=self._placeholder, id="filter")
             with SheetBody(id="body"):
                 yield RowList(
-                    empty=self._empty(keymap_of(self.app)),
                     title_cells=self._title_cells(),
                     heads=self._heads,
                     id="rows",

@@ -13,7 +13,7 @@ import msgspec
 from app.values.codec import decode_json
 from app.values.json_comments import JsonSyntaxError, parse_json_with_comments
 from tools.masking.assigned_secrets import holds_secrets, known_values_in
-from tools.masking.credential_files import decode_file, passwords_in_addresses
+from tools.masking.credential_files import decode_file, secrets_in_value
 from tools.masking.known_values import KnownSecret, is_distinctive
 from tools.masking.pem import BASE64_BEGIN, PRIVATE_KEY_LITERAL, find_private_keys
 from tools.patterns import late
@@ -168,7 +168,7 @@ class KnownSecrets:
 def _secrets_from_variables(env: Mapping[str, str]) -> Iterator[KnownSecret]:
     for name, value in env.items():
         if is_secret_variable(name, value):
-            for one in tuple(passwords_in_addresses(value)) or (value,):
+            for one in secrets_in_value(value):
                 yield KnownSecret(name, one)
 
 

@@ -142,11 +142,10 @@ def _judge_copy(call: ProgramCall) -> list[Finding]:
     shared = "i= F= S= c= l= o= J= D= e= rsh= exclude= include= port="
     taken = parse_options(call.words, parse_option_row(f"P= {shared}" if call.name == "scp" else shared))
     operands = taken.operands
-    remote = [word for word in operands if _REMOTE_PATH_OR_URL.match(word.text)]
+    remote = [(word, address) for word in operands if (address := _REMOTE_PATH_OR_URL.match(word.text))]
     ports = taken.option_values("P") if call.name == "scp" else []
-    for word in remote:
-        found = _REMOTE_PATH_OR_URL.match(word.text)
-        named = Word(found[1]) if found and found[1] else word
+    for word, address in remote:
+        named = Word(address[1]) if address[1] else word
         call.hosts += _hosts_of_operand(named, ports[0].text if ports else "22")
     if call.name == "rsync" and not remote and not any(word.is_unknown for word in operands):
         return [contained_finding("copies files")]

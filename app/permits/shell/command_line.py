@@ -209,7 +209,7 @@ class ShellAnalysis:
         ) and not _is_parsed_as_bash_does(root, source):
             self.add_doubtful(text, "cannot be parsed reliably")
         joined = _with_joined_words(source, root)
-        before = scope.copy()
+        before = scope.copy() if joined != source else scope
         Statements(self, source).judge_sequence(root.children, scope, feed)
         if joined != source:
             self.add_doubtful(text, "cannot be parsed reliably")

@@ -14,7 +14,7 @@ from widgets.line import cells
 from widgets.transcript.blocks import CardState, TurnBlock
 
 _MIN_SHOWN_SECONDS = 1
-"""A shorter turn that only answered has no end of its own."""
+"""The seconds from which a turn without calls gets an end row."""
 _MAX_NAMED_FILES = 2
 _MAX_NAMES_CELLS = 28
 CHANGES_ID_PREFIX = "changed/"

@@ -45,7 +45,6 @@ from app.tui.terminal.terminal_parts import TerminalParts
 from app.values.events import Event
 from widgets.editor.prompt import PromptEditor
 from widgets.screens.requests import ScreenRequest
-from widgets.status.approval import ApprovalBar
 from widgets.terminal.terminal_driver import AmbiguousAltKey, TerminalDriver
 from widgets.textual_internals import driver_of
 from widgets.themes import variable_defaults
@@ -318,7 +317,6 @@ class BayouApp(App[int]):
         active = self.screen.active_bindings.get(key)
         return active is not None and active.node is not self.editor
 
-    @on(ApprovalBar.StopRequested)
     def _stop_busy_agent(self) -> None:
         if self.session.state.is_busy:
             self.feature_register.page(SCREEN).stop_or_leave.stop_activity()

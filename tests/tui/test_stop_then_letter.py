@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.terminals import Terminal, terminal
-from widgets.status.approval_keys import REPEAT_SECONDS
-from widgets.status.input_guard import MIN_QUIET_SECONDS, MIN_VISIBLE_SECONDS
+from widgets.status.approval_keys import REFUSED_SECONDS
+from widgets.status.input_guard import MIN_QUIET_SECONDS, MIN_VISIBLE_SECONDS, TYPING_PAUSE_SECONDS
 
 ASKS = ("--permissions", "ask")
 KITTY = 25
@@ -61,35 +61,34 @@ def test_escape_and_another_key_right_behind_it_stop_the_call(tmp_path: Path, ga
         assert not made.exists()
 
 
-@pytest.mark.parametrize("letter", ["a", "w"])
-def test_escape_and_one_letter_alone_stop_it_when_no_second_press_comes(tmp_path: Path, letter: str) -> None:
-    with terminal(tmp_path, *ASKS) as shown:
-        made = asked(shown, tmp_path)
-        shown.press("\x1b" + letter)
-        shown.until("again or the run stops")
-        shown.until(lambda: "Run this command?" not in shown.screen)
-        rest(shown, 0.3)
-        assert not made.exists() and "Run this command?" not in shown.screen
-
-
-def test_escape_and_an_m_take_no_looser_mode_while_a_question_stands(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("letter", "advice"), [("a", "press y"), ("w", "press a"), ("m", "use /permissions")]
+)
+def test_escape_and_one_letter_alone_name_the_plain_key_and_leave_the_question_open(
+    tmp_path: Path, letter: str, advice: str
+) -> None:
     """Alt+M takes the next mode, in which the call would run."""
     with terminal(tmp_path, *ASKS) as shown:
         made = asked(shown, tmp_path)
-        shown.press("\x1bm")
-        shown.until("again or the run stops")
+        shown.press("\x1b" + letter)
+        shown.until(f"alt+{letter} is unclear in this terminal: {advice}")
+        rest(shown, REFUSED_SECONDS)
+        shown.until("enter choose")
+        assert not made.exists() and "Run this command?" in shown.screen and "auto-edit" not in shown.screen
+        shown.press("\x1b")
         shown.until(lambda: "Run this command?" not in shown.screen)
-        assert not made.exists() and "auto-edit" not in shown.screen
+        assert not made.exists()
 
 
-def test_switching_the_mode_twice_during_a_question_runs_the_call(tmp_path: Path) -> None:
+@pytest.mark.parametrize("letter", ["a", "m"])
+def test_an_escape_and_a_letter_pressed_twice_let_nothing_run(tmp_path: Path, letter: str) -> None:
     with terminal(tmp_path, *ASKS) as shown:
         made = asked(shown, tmp_path)
-        shown.press("\x1bm")
-        shown.until("again or the run stops")
-        rest(shown, MIN_QUIET_SECONDS + 0.2)
-        shown.press("\x1bm")
-        shown.until(made.exists)
+        for _ in range(2):
+            shown.press("\x1b" + letter)
+            shown.until(f"alt+{letter} is unclear in this terminal")
+            rest(shown, MIN_QUIET_SECONDS + 0.2)
+        assert not made.exists() and "Run this command?" in shown.screen and "auto-edit" not in shown.screen
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.02, 0.05])
@@ -100,6 +99,9 @@ def test_a_bare_escape_is_in_doubt_where_the_terminal_told_chords_before(tmp_pat
         shown.press("\x1b")
         rest(shown, gap)
         shown.press("a")
+        rest(shown, MIN_QUIET_SECONDS + 0.3)
+        assert not made.exists()
+        shown.press("ctually")
         shown.until(lambda: "Run this command?" not in shown.screen)
         assert not made.exists()
 
@@ -125,13 +127,14 @@ def test_an_escape_as_a_sequence_stops_and_what_follows_it_answers_nothing(
         assert not made.exists()
 
 
-def test_a_chord_before_the_question_listens_is_a_stop_too(tmp_path: Path) -> None:
+def test_a_chord_before_the_question_listens_is_unclear_too(tmp_path: Path) -> None:
     with terminal(tmp_path, *ASKS) as shown:
         shown.until("Ask anything")
         shown.press("run touch afloat\r")
         shown.until("Run this command?")
         shown.press("\x1ba")
-        shown.until("again or the run stops")
+        shown.until("alt+a is unclear in this terminal: press y")
+        shown.press("nd more")
         shown.until(lambda: "Run this command?" not in shown.screen)
         assert not (tmp_path / "afloat").exists()
 
@@ -140,11 +143,11 @@ def test_focusing_the_question_does_not_stop_the_run(tmp_path: Path) -> None:
     with terminal(tmp_path, *ASKS) as shown:
         made = asked(shown, tmp_path)
         shown.press("\x1ba")
-        shown.until("again or the run stops")
-        rest(shown, MIN_QUIET_SECONDS + 0.2)
+        shown.until("is unclear in this terminal")
+        rest(shown, TYPING_PAUSE_SECONDS)
         shown.press("\x1b[19~")
         shown.until("esc back")
-        rest(shown, REPEAT_SECONDS)
+        rest(shown, REFUSED_SECONDS)
         shown.press("y")
         shown.until(made.exists)
 
@@ -187,7 +190,7 @@ def test_a_yes_right_behind_a_switch_to_read_only_lets_nothing_run(tmp_path: Pat
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 @pytest.mark.parametrize("gap", [0.0, 0.1, 0.3])
-def test_in_tmux_escape_and_a_letter_let_nothing_run_and_stop_it(tmp_path: Path, gap: float) -> None:
+def test_in_tmux_escape_and_letters_let_nothing_run_and_stop_it(tmp_path: Path, gap: float) -> None:
     """tmux waits behind an Escape for what may belong to it."""
     server = ["tmux", "-S", str(tmp_path / "tmux.socket"), "-f", os.devnull]
     bayou = " ".join([sys.executable, "-P", "-m", "app", *ASKS])
@@ -198,20 +201,26 @@ def test_in_tmux_escape_and_a_letter_let_nothing_run_and_stop_it(tmp_path: Path,
             shown.press("\x1b")
             rest(shown, gap)
             shown.press("a")
+            rest(shown, MIN_QUIET_SECONDS + 0.3)
+            assert not made.exists()
+            shown.press("ctually")
             shown.until(lambda: "Run this command?" not in shown.screen)
             assert not made.exists()
     finally:
         subprocess.run([*server, "kill-server"], check=False, capture_output=True)
 
 
-def test_the_chord_once_more_lets_it_run_where_alt_is_an_escape_in_front(tmp_path: Path) -> None:
+def test_the_plain_key_that_an_unclear_chord_names_lets_it_run_after_a_pause(tmp_path: Path) -> None:
     with terminal(tmp_path, *ASKS) as shown:
         made = asked(shown, tmp_path)
         shown.press("\x1ba")
-        shown.until("alt+a again or the run stops")
+        shown.until("alt+a is unclear in this terminal: press y")
         rest(shown, MIN_QUIET_SECONDS + 0.2)
+        shown.press("y")
+        shown.until("too early: press the key again")
         assert not made.exists()
-        shown.press("\x1ba")
+        rest(shown, TYPING_PAUSE_SECONDS)
+        shown.press("y")
         shown.until(made.exists)
 
 
@@ -227,5 +236,5 @@ def test_a_leading_escape_is_ambiguous_in_every_terminal(tmp_path: Path) -> None
     with terminal(tmp_path, *ASKS, keyboard=KITTY) as shown:
         made = asked(shown, tmp_path)
         shown.press("\x1ba")
-        shown.until("alt+a again or the run stops")
+        shown.until("alt+a is unclear in this terminal")
         assert not made.exists()

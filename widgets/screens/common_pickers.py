@@ -46,6 +46,7 @@ def hotkeys_screen(actions: Sequence[ActionRow], *, note: str = "", current: str
         row = ListRow(
             id=action.id,
             title=action.title,
+            detail=action.detail,
             right=", ".join(map(key_name, action.keys)) or "no key",
             right_tone="accent" if action.keys else "dim",
             badges=tuple(badges),

@@ -81,10 +81,6 @@ class ApprovalBar(Widget, can_focus=False):
     class Left(Message):
         """Message: the approval card wants the keyboard focus to return to the editor."""
 
-    class StopRequested(Message):
-        """Message: stop the run, because an ambiguous Alt key was not pressed again, so it was an Escape and a
-        letter."""
-
     def __init__(
         self,
         *,
@@ -126,7 +122,7 @@ class ApprovalBar(Widget, can_focus=False):
         self._too_early_until = -math.inf
         self._was_armed = False
         self._ambiguous = AmbiguousKeys()
-        self._shown_awaited = ""
+        self._shown_refused = ""
         self._check_timer: Timer | None = None
         """A timer that runs only while a question is open, so that an idle program does nothing."""
         self.shown_rows: list[StyledRow] = []
@@ -194,11 +190,11 @@ class ApprovalBar(Widget, can_focus=False):
 
     def note_input(self, event: events.Event) -> bool:
         """Called for every key, paste or click before it is handled. Returns True if the run is to be stopped, because
-        an Alt key that was not pressed again was an Escape and a letter."""
+        a text right behind an ambiguous Alt key shows that it was an Escape and a letter."""
         now = self._clock()
         if self.asked is not None:
             self.arming.note_key(now)
-        elif self._ambiguous.is_overdue(now):
+        if self._ambiguous.is_overdue(now):
             self._ambiguous.resolve()
         if not isinstance(event, events.Key):
             self._write_held_key()
@@ -211,18 +207,30 @@ class ApprovalBar(Widget, can_focus=False):
         is_on_card = self.has_focus or self.app.screen is self.screen
         if self._ambiguous.current or (is_escape and is_on_card):  # otherwise it closes a page over the card
             self._stop_taking_letters()
-        was_stop = bool(self._ambiguous.awaited) and isinstance(event, events.Key) and event.is_printable
+        was_stop = bool(self._ambiguous.refused) and isinstance(event, events.Key) and self._is_text(event)
         if was_stop:
             self._ambiguous.resolve()
         return was_stop
 
+    def _is_text(self, event: events.Key) -> bool:
+        """Returns whether a key is part of a text: it types something, and is not a single key that answers."""
+        is_answer = self.asked is not None and not self._held.character and is_answer_key(event, self.answers)
+        return event.is_printable and not is_answer
+
+    @property
+    def refusal(self) -> str:
+        """What the card says about an Alt key that was just pressed and is unclear in this terminal; empty if none
+        was."""
+        refused = self._ambiguous.refused
+        return f"{refused} is unclear in this terminal: {self._ambiguous.advice}" if refused else ""
+
     # Keys from the editor
 
     def answer_by_page_key(self, allows: bool) -> bool:
-        """Allows or denies the call by a key of the page; returns False if the question was not ready, the key must be
-        pressed again, or a word must be typed."""
+        """Allows or denies the call by a key of the page; returns False if the question was not ready, the key is
+        unclear in this terminal, or a word must be typed."""
         asked = self.asked
-        if asked is None or (allows and not self.is_intended_key()) or not self._check_ready():
+        if asked is None or (allows and not self.is_intended_key("y")) or not self._check_ready():
             return False
         if allows and asked.is_dangerous:
             return False
@@ -235,7 +243,8 @@ class ApprovalBar(Widget, can_focus=False):
     def focus_card(self, *, lists_rules: bool = False) -> None:
         """Moves the keyboard focus to the approval card if the question already accepts keys; `lists_rules` also opens
         the list of rules."""
-        if self.asked is not None and self.is_intended_key() and self._check_ready():
+        letter = "a" if lists_rules and any(one.letter == "a" for one in self.answers) else "y"
+        if self.asked is not None and self.is_intended_key(letter) and self._check_ready():
             self._open_card(lists_rules=lists_rules)
 
     def handle_editor_key(self, event: events.Key, *, is_blank: bool) -> bool:
@@ -434,14 +443,26 @@ class ApprovalBar(Widget, can_focus=False):
         self._too_early_until = self._clock() + TOO_EARLY_SECONDS
         self._update_rows()
 
-    def is_intended_key(self) -> bool:
-        """Returns whether the current key may answer the question. An Alt key that may be an Escape and a letter counts
-        only when it is pressed again."""
-        was_quiet = self.asked is None or self.arming.was_armed
-        if self._ambiguous.is_intended(self._clock(), was_quiet=was_quiet):
+    def is_intended_key(self, plain_key: str) -> bool:
+        """Returns whether the current key may answer the question. An Alt key that may be an Escape and a letter does
+        not: the card then names `plain_key` in its place. Without a question it counts when it is pressed again."""
+        now, asked = self._clock(), self.asked
+        advice = "" if asked is None else self._advice_for(plain_key, asked)
+        if self._ambiguous.is_intended(now, advice=advice):
             return True
-        self._update_rows()
+        if (
+            asked is not None
+        ):  # the plain key that is named is no answer before a typed text would have gone on
+            self._text_until, self._is_in_use = -math.inf, False
+            self.arming.note_letter(now)
+            self._update_rows()
         return False
+
+    def _advice_for(self, plain_key: str, asked: ApprovalRequest) -> str:
+        if plain_key.startswith("/"):
+            return f"use {plain_key}"
+        answer = "a number" if asked.kind == "select" else plain_key
+        return f"press {self.keys.focus}, then {answer}" if not self._is_editor_blank else f"press {answer}"
 
     def return_to_editor(self) -> None:
         self._close_rule_list()
@@ -513,13 +534,12 @@ class ApprovalBar(Widget, can_focus=False):
         is_armed = self.arming.is_armed(now)
         if self._ambiguous.is_overdue(now):
             self._ambiguous.resolve()
-            self.post_message(self.StopRequested())
         was_too_early = self._too_early_until > -math.inf
         if was_too_early and now >= self._too_early_until:
             self._too_early_until, self._was_armed = -math.inf, not is_armed
-        awaited, is_left = self._ambiguous.awaited, self._is_left
-        if (is_armed, awaited, is_left) != (self._was_armed, self._shown_awaited, self._shows_left):
-            self._was_armed, self._shown_awaited, self._shows_left = is_armed, awaited, is_left
+        refused, is_left = self._ambiguous.refused, self._is_left
+        if (is_armed, refused, is_left) != (self._was_armed, self._shown_refused, self._shows_left):
+            self._was_armed, self._shown_refused, self._shows_left = is_armed, refused, is_left
             self._update_rows()  # the keys change their colour
 
     def _note_painted(self) -> None:
@@ -559,7 +579,8 @@ class ApprovalBar(Widget, can_focus=False):
             takes_letters=self._is_editor_blank and not self._is_left,
             has_text=not self._is_editor_blank,
             asks_reason=self.asks_reason,
-            awaited_key=self._ambiguous.awaited,
+            refused_key=self._ambiguous.refused,
+            advice=self._ambiguous.advice,
             rejected_word=self._rejected_word,
             is_too_early=self._clock() < self._too_early_until,
         )

@@ -1,5 +1,5 @@
 """Rules for the keys of an approval question: which keys answer; a plain key is held back because it may begin a text;
-an Alt key that may be Escape and a letter must be pressed again."""
+an Alt key that may be Escape and a letter allows nothing."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -11,8 +11,8 @@ from textual.timer import Timer
 from widgets.status.approval_request import AnswerOption
 from widgets.status.input_guard import MIN_QUIET_SECONDS
 
-REPEAT_SECONDS = 5.0
-"""Seconds in which an ambiguous Alt key must be pressed again to answer; afterwards it counts as Escape."""
+REFUSED_SECONDS = 5.0
+"""Seconds for which the card says that an ambiguous Alt key was refused, and a text that follows stops the run."""
 HOLD_SECONDS = MIN_QUIET_SECONDS
 """Seconds without another key after which a letter, number or Enter counts as an answer: as long as before it, because
 slow typing has pauses too, and lines of a paste have none behind Enter."""
@@ -63,36 +63,41 @@ class HeldKey:
 
 
 class AmbiguousKeys:
-    """Alt keys for which terminals send the same as for Escape and a letter: the one being handled, and the one that
-    answers only when pressed again."""
+    """Alt keys for which terminals send the same as for Escape and a letter: the one being handled, and the one
+    that was refused last. They allow nothing while a question is open."""
 
     def __init__(self) -> None:
         self.current = ""
         """The ambiguous key that is being handled; empty for other keys."""
-        self._awaited = ""
-        self._pressed_at = self._deadline = math.inf
+        self._refused = ""
+        self._advice = ""
+        self._pressed_at = -math.inf
 
     @property
-    def awaited(self) -> str:
-        """The ambiguous Alt key that answers only when it is pressed again; empty if there is none."""
-        return self._awaited
+    def refused(self) -> str:
+        """The ambiguous Alt key that was pressed last and did nothing; empty if there is none."""
+        return self._refused
+
+    @property
+    def advice(self) -> str:
+        """What to press in place of the refused key."""
+        return self._advice
 
     def resolve(self) -> None:
-        """Stops waiting for an ambiguous Alt key to be pressed again."""
-        self._awaited, self._deadline = "", math.inf
+        """Forgets the refused key."""
+        self._refused = self._advice = ""
 
     def is_overdue(self, now: float) -> bool:
-        """Returns whether the ambiguous Alt key was not pressed again in time, so that it was an Escape."""
-        return now >= self._deadline
+        """Returns whether the key was refused so long ago that a text that follows is no continuation of it."""
+        return bool(self._refused) and now - self._pressed_at >= REFUSED_SECONDS
 
-    def is_intended(self, now: float, *, was_quiet: bool) -> bool:
-        """Returns whether the key that is being handled counts: it is not ambiguous, or was pressed a second time;
-        otherwise waits for the second time."""
-        is_again = self.current == self._awaited and now - self._pressed_at >= MIN_QUIET_SECONDS and was_quiet
-        if not self.current or is_again:
+    def is_intended(self, now: float, *, advice: str) -> bool:
+        """Returns whether the key that is being handled is surely the one it looks like; otherwise it is refused, with
+        the advice what to press. Without an advice it counts when it is pressed again."""
+        is_again = self.current == self._refused and now - self._pressed_at >= MIN_QUIET_SECONDS
+        if not self.current or (is_again and not advice and not self._advice):
             self.resolve()
             return True
-        if self.current != self._awaited:
-            self._awaited, self._pressed_at = self.current, now
-            self._deadline = now + REPEAT_SECONDS
+        if self.current != self._refused or advice:
+            self._refused, self._advice, self._pressed_at = self.current, advice, now
         return False

@@ -41,6 +41,8 @@ _PART_INDENT = 4
 _DIFF_INDENT = 2
 _CHANGED_ENDS = ("|add", "|remove")
 """The ends of the style names of changed lines."""
+_UNCLEAR_KEY_CELLS = 50
+"""Cells from which the card has room to say that a key is unclear in this terminal."""
 _MAX_SCOPE_CELLS = max(map(len, SCOPE_LABELS.values()))
 
 
@@ -89,8 +91,10 @@ class ApprovalCardState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the editor has a text, which is sent as the reason of a no."""
     asks_reason: bool = False
     """Whether the editor takes the reason of a no."""
-    awaited_key: str = ""
-    """The key that answers only when it is pressed again."""
+    refused_key: str = ""
+    """The Alt key that was pressed and allows nothing, because it may be an Escape and a letter."""
+    advice: str = ""
+    """What to press in place of it."""
     rejected_word: str = ""
     """The word that was sent for a dangerous command and is not its own."""
     is_too_early: bool = False
@@ -116,7 +120,7 @@ def approval_card_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list
         first = max(0, min(state.chosen_index - shown // 2, len(answers) - shown))
         hidden = [*state.answers[:first], *state.answers[first + shown :]]
         answers = answers[first : first + shown]
-        if state.answers_by_letter and not state.is_too_early and not state.awaited_key:
+        if state.answers_by_letter and not state.is_too_early and not state.refused_key:
             answers[-1], keys = _with_letters(answers[-1], hidden, state), []
     blank: list[StyledRow] = [(("muted", ""),)]
     outer_gap = blank if state.screen_height >= ROOMY_MIN_ROWS else []
@@ -368,12 +372,11 @@ def _key_row(asked: ApprovalRequest, state: ApprovalCardState) -> StyledRow:
     they are accepted."""
     keys, name = state.keys, "key" if state.is_armed or state.has_focus else "muted"
     if state.is_too_early:
-        return (("warning", "  too early: "), ("muted", "the question just appeared; press the key again"))
-    if state.awaited_key and not state.has_focus:
-        if asked.is_dangerous:
-            return hint_row(((keys.focus, "and its word, or the run stops"),), name, state.width)
-        again = (f"{state.awaited_key} again", "or the run stops")
-        return hint_row((again, (keys.focus, "focus")), name, state.width)
+        why = "" if state.refused_key else "the question just appeared; "
+        return (("warning", "  too early: "), ("muted", f"{why}press the key again"))
+    if state.refused_key and not state.has_focus:
+        where = " in this terminal" if state.width >= _UNCLEAR_KEY_CELLS else ""
+        return (("warning", f"  {state.refused_key} is unclear{where}: "), (name, state.advice))
     if state.asks_reason:
         sends = "deny with your reason" if state.has_text else "deny without a reason"
         return hint_row((("enter", sends), ("esc", "back")), "key", state.width)

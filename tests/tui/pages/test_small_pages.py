@@ -83,7 +83,7 @@ async def test_a_symbol_of_a_map_becomes_a_request_or_a_place() -> None:
 class Keys:
     """The page of keys over a file of one's own."""
 
-    def __init__(self, file: Path, person: Person) -> None:
+    def __init__(self, file: Path, person: Person, *, tells_alt: bool = True) -> None:
         self.file = file
         self.done: list[str] = []
         self.table = ActionTable(
@@ -101,6 +101,7 @@ class Keys:
             reload_keys=self._read,
             run_action=self._do,
             recent_actions=[],
+            tells_alt=lambda: tells_alt,
         )
 
     def _read(self) -> None:
@@ -120,6 +121,16 @@ async def test_an_action_gets_another_key_and_its_default_back(tmp_path: Path) -
             assert keys.table.key_of("app.model.select") == "f9"
             await person.press("escape")
         assert '"app.model.select": "f9"' in keys.file.read_text()
+
+
+async def test_the_list_of_keys_names_the_plain_key_where_alt_may_be_an_escape(tmp_path: Path) -> None:
+    async with at_the_keyboard(size=(120, 30)) as person:
+        for tells_alt in (True, False):
+            keys = Keys(tmp_path / "keybindings.json", person, tells_alt=tells_alt)
+            async with person.asked(keys.page.show_keys()):
+                await person.press(*"app.approval.once")
+                assert ("unclear in this terminal: press y" in person.sees) is not tells_alt
+                await person.press("escape", "escape")
 
 
 async def test_enter_in_a_palette_just_opened_does_not_leave(tmp_path: Path) -> None:

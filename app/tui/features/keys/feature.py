@@ -43,6 +43,7 @@ class KeysFeature(Feature["KeysPage"]):
             reload_keys=own.apply_key_file,
             run_action=screen.run_action,
             recent_actions=[],
+            tells_alt=screen.tells_alt,
         )
 
 

@@ -14,8 +14,16 @@ from app.values.json_comments import JsonSyntaxError
 from app.values.user_errors import FileError
 from widgets.key_labels import key_name
 from widgets.lists.rows import ListRow, with_headings
+from widgets.screens.actions import ActionRow
 from widgets.screens.common_pickers import KeyScreen, hotkeys_screen, palette_screen
 from widgets.screens.picker import Picked
+
+_PLAIN_KEY_BY_ACTION = {
+    "app.approval.once": "press y",
+    "app.approval.always": "press a",
+    "app.permissions.cycle": "press it twice",
+}
+"""What to press for actions that allow something, where Alt with a letter may be an Escape and that letter."""
 
 
 class KeysPage(msgspec.Struct, frozen=True):
@@ -32,12 +40,14 @@ class KeysPage(msgspec.Struct, frozen=True):
     """Runs an action by its id."""
     recent_actions: list[str]
     """The ids chosen in the palette, latest first."""
+    tells_alt: Callable[[], bool]
+    """Returns whether the terminal tells Alt from an Escape before a key."""
 
     async def show_keys(self) -> None:
         """Lists the keys; Enter on an action asks for a new key, until the list is closed."""
         at, note = "", ""
         while True:
-            rows = self.action_table.key_rows()
+            rows = self._key_rows()
             problems = sum(1 for row in rows if row.problem)
             note = note or (f"{problems} conflicts" if problems else "")
             picked: Picked | None = await self.ask(hotkeys_screen(rows, note=note, current=at))
@@ -47,6 +57,19 @@ class KeysPage(msgspec.Struct, frozen=True):
             row = next(row for row in rows if row.id == at)
             key: str | None = await self.ask(KeyScreen(row))
             note = "" if key is None else self._rebind_action(row.id, key)
+
+    def _key_rows(self) -> list[ActionRow]:
+        """Returns the rows of all keys; those that this terminal cannot tell from an Escape name what to press
+        instead."""
+        rows = self.action_table.key_rows()
+        if self.tells_alt():
+            return rows
+        return [
+            msgspec.structs.replace(row, detail=f"unclear in this terminal: {_PLAIN_KEY_BY_ACTION[row.id]}")
+            if row.id in _PLAIN_KEY_BY_ACTION and any(key.startswith("alt+") for key in row.keys)
+            else row
+            for row in rows
+        ]
 
     def _rebind_action(self, action: str, key: str) -> str:
         try:

@@ -375,16 +375,20 @@ class Approvals(msgspec.Struct):
             if chosen == "always":
                 self.bar.call_later(self.bar.focus_card, lists_rules=True)
                 return None
-            return None if self.bar.answer_by_page_key(chosen == "yes") else "too early: press the key again"
+            is_answered = self.bar.answer_by_page_key(chosen == "yes")
+            return None if is_answered else self.bar.refusal or "too early: press the key again"
 
         return DeskQuestion(title, labels, answer)
 
     def cycle_mode(self) -> None:
         """Switches to the next permission mode for this session. While the agent works, a key that may be a typed
-        Escape and a letter counts only when it is pressed again."""
-        if self.is_busy() and not self.bar.is_intended_key():
+        Escape and a letter counts only when it is pressed again, and never while a question is open."""
+        if self.is_busy() and not self.bar.is_intended_key("/permissions"):
             if self.bar.asked is None:
-                self.show_temporary_text("Press the same key again for the next mode.", _MODE_NOTICE_SECONDS)
+                self.show_temporary_text(
+                    "This key is unclear in this terminal: press it again for the next mode.",
+                    _MODE_NOTICE_SECONDS,
+                )
             return
         now = self.permits.rules.mode
         self.permits.rules.set_mode(

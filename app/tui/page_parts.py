@@ -48,7 +48,7 @@ class PageParts:
         """Creates the page's widgets and their parts. `hear`: gets each session event after the transcript; `is_ready`:
         set after the start."""
         session, key_label = assembled.session, table.key_label
-        self.transcript = Transcript(id="transcript", clock=clock, fills_from_below=True)
+        self.transcript = Transcript(id="transcript", clock=clock)
         self.editor = PromptEditor(placeholder=EDITOR_PLACEHOLDER, id="editor")
         self.header = StatusHeader(id="header")
         self.footer = StatusFooter(id="footer")
@@ -127,7 +127,7 @@ class ScreenOpener:
             self._app.call_later(self.lift_transcript)
 
     def lift_transcript(self) -> None:
-        """Moves a short conversation up, so that its end is visible above the sheet that covers it."""
+        """Moves the first page up, so that it is visible above the sheet that covers its lower part."""
         sheets = self._app.screen.query("#sheet")
         top = sheets.first().region.y if sheets else self._transcript.region.bottom
         self._transcript.viewport.lift_above(max(0, self._transcript.region.bottom - top))

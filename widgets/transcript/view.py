@@ -63,7 +63,6 @@ class Transcript(ScrollView, can_focus=True):
         *,
         clock: Callable[[], float] = time.monotonic,
         keyboard: type[Keyboard] = Keyboard,
-        fills_from_below: bool = False,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
@@ -72,7 +71,7 @@ class Transcript(ScrollView, can_focus=True):
         self.overlay = RowMarks()
         look = CurrentStyles(self)
         thumb = ScrollBarUpdater(self, self.column, self.overlay.search, look)
-        self.viewport = Viewport(self, self.column, self.overlay, thumb, fills_from_below=fills_from_below)
+        self.viewport = Viewport(self, self.column, self.overlay, thumb)
         self.painter = Painter(self, self.column, self.viewport, self.overlay, look)
         self.finder = Finder(self.column, self.viewport, self.overlay.search, thumb, self.post_message)
         self.keyboard = keyboard(self, self.column, self.viewport, self.overlay, self.finder)

@@ -42,13 +42,8 @@ class Viewport:
         column: Column,
         overlay: RowMarks,
         thumb: ScrollBarUpdater,
-        *,
-        fills_from_below: bool,
     ) -> None:
-        """Creates the viewport of a transcript. `fills_from_below`: blocks that do not fill the view are at its lower
-        end, a first page in its middle."""
         self._widget = widget
-        self._fills_from_below = fills_from_below
         self._column = column
         self._overlay = overlay
         self._scroll_bar = thumb
@@ -100,18 +95,22 @@ class Viewport:
 
     @property
     def blank_rows(self) -> int:
-        """The number of blank rows above the blocks if they do not fill the view."""
-        column = self._column
-        missing = self.height - column.heights.total
-        if missing <= 0 or not column.items or not self._fills_from_below:
+        """The number of blank rows above a first page that does not fill the view; a conversation begins at the top."""
+        missing = self.height - self._column.heights.total
+        if missing <= 0 or not self._shows_first_page():
             return 0
-        last = column.items[-1].block
-        is_first_page = isinstance(last, NoteBlock) and last.is_centred
-        least = min(missing // 2, max(_MIN_ROWS_BELOW_FIRST_PAGE, missing // 3)) if is_first_page else 0
+        least = min(missing // 2, max(_MIN_ROWS_BELOW_FIRST_PAGE, missing // 3))
         return max(0, missing - max(least, self._covered_rows))
 
+    def _shows_first_page(self) -> bool:
+        """Returns whether there is a first page, with nothing but messages of bayou around it."""
+        blocks = [item.block for item in self._column.items]
+        return any(isinstance(block, NoteBlock) and block.is_centred for block in blocks) and all(
+            isinstance(block, NoteBlock) for block in blocks
+        )
+
     def lift_above(self, covered_rows: int) -> None:
-        """Moves blocks that do not fill the view up by the number of rows that something covers at its lower end."""
+        """Moves a first page up if something covers this number of rows at the lower end of the view."""
         if covered_rows != self._covered_rows:
             self._covered_rows = covered_rows
             self.repaint()

@@ -83,6 +83,30 @@ async def test_a_conversation_reads_like_this() -> None:
         )
 
 
+async def test_a_conversation_begins_at_the_top_and_a_first_page_is_in_the_middle() -> None:
+    first_page = NoteBlock(id="welcome", text="", tagline="a coding agent", is_centred=True)
+    page = Page(lambda transcript: transcript.add(first_page))
+    async with page.run_test(size=(60, 20)) as pilot:
+        transcript = page.transcript
+        assert "a coding agent" not in "".join(rows(transcript)[:9])
+        transcript.add(NoteBlock(id="n1", text="An update is there."))
+        assert transcript.viewport.blank_rows > 0  # with a message of bayou the page stays in the middle
+        transcript.add(UserBlock(id="u1", text="Fix the tests"))
+        assert transcript.viewport.blank_rows == 0
+        transcript.remove_block("welcome")
+        transcript.remove_block("n1")
+        transcript.begin_reply("r1")
+        for number in range(30):
+            transcript.append_text("r1", f"Paragraph {number}\n\n")
+            transcript.arriving.flush()
+            await pilot.pause()
+            shown = rows(transcript)
+            if transcript.column.heights.total <= 20:
+                assert shown[0] == "› Fix the tests"
+            else:
+                assert shown[-1] == f"  Paragraph {number}"
+
+
 async def test_the_view_follows_the_end_until_it_is_scrolled_up() -> None:
     page = Page(lambda transcript: transcript.replace_all(many(50)))
     async with page.run_test(size=SIZE) as pilot:
